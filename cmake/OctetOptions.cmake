@@ -1,0 +1,24 @@
+# How every target of ours is compiled.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+find_program(OCTET_CCACHE ccache)
+if(OCTET_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${OCTET_CCACHE})
+endif()
+
+find_package(Threads REQUIRED)
+
+add_library(octet_options INTERFACE)
+target_compile_features(octet_options INTERFACE cxx_std_20)
+target_compile_options(octet_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+if(OCTET_WERROR)
+  target_compile_options(octet_options INTERFACE -Werror)
+endif()
+if(OCTET_SANITIZE)
+  target_compile_options(octet_options INTERFACE -fsanitize=${OCTET_SANITIZE} -fno-omit-frame-pointer -g)
+  target_link_options(octet_options INTERFACE -fsanitize=${OCTET_SANITIZE})
+endif()

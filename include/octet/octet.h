@@ -1,0 +1,11 @@
+// One include for everything public.
+#pragma once
+
+#include "octet/device.h"
+#include "octet/error.h"
+#include "octet/explain.h"
+#include "octet/problem.h"
+#include "octet/recipe.h"
+#include "octet/reference.h"
+#include "octet/runtime.h"
+#include "octet/spec.h"

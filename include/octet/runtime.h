@@ -1,0 +1,190 @@
+// The path of a call: Problem -> Spec -> source -> cubin -> kernel -> launch.
+//
+//   octet::Runtime runtime;                                     // reads OCTET_* once
+//   octet::Gemm gemm = runtime.prepare(problem, {4096});        // select, build or fetch, load
+//   gemm.launch({{x, x_sf, gemm.a_layout()}, {w, w_sf, gemm.b_layout()}, y, splits, rows}, stream);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "octet/device.h"
+#include "octet/error.h"
+#include "octet/export.h"
+#include "octet/problem.h"
+#include "octet/spec.h"
+
+struct CUstream_st;  // cudaStream_t and CUstream are pointers to this
+
+namespace octet {
+
+using Stream = CUstream_st*;
+
+// How an operand lies in memory; chosen once and part of producer's and consumer's names. A launch refuses an operand
+// whose layout is not the one that its kernel was specialized for.
+struct OCTET_API OperandLayout {
+  Layout rows = Layout::packed;
+  ScaleLayout scales = ScaleLayout::mn_major;
+  std::int64_t alignment = 0;  // rows; 0 unless padded
+  friend bool operator==(const OperandLayout& x, const OperandLayout& y) noexcept {
+    return x.rows == y.rows && x.scales == y.scales && x.alignment == y.alignment;
+  }
+  friend bool operator!=(const OperandLayout& x, const OperandLayout& y) noexcept { return !(x == y); }
+};
+OCTET_API std::string to_string(const OperandLayout& layout);  // "packed/mn_major", "padded:128/mn_major"
+
+// Device pointers. `sf` is always the multiplier that dequantizes: value = fp8 * sf.
+struct OCTET_API Operand {
+  const void* data = nullptr;
+  const void* sf = nullptr;
+  OperandLayout layout;
+};
+struct OCTET_API MutableOperand {
+  void* data = nullptr;
+  void* sf = nullptr;
+  OperandLayout layout;
+  operator Operand() const noexcept { return {data, sf, layout}; }
+};
+
+// All pointers are device memory; 16-byte aligned, except splits (its element's size). Row-major, no gaps between rows.
+struct OCTET_API GemmArgs {
+  Operand a;          // [capacity, K] and its scales
+  Operand b;          // [G, N, K] and its scales
+  void* d = nullptr;  // [capacity, N]; tail rows are left as they were
+  const void* splits =
+      nullptr;                // problem.splits says type and form; read by the kernel, so a graph replay sees changes
+  std::int64_t capacity = 0;  // rows that a and d have room for
+  void* workspace = nullptr;  // workspace_bytes(capacity) bytes, 256-byte aligned; may be null when that is 0
+};
+
+struct OCTET_API QuantizeArgs {
+  const void* in = nullptr;      // [capacity, C], or [G, N, K] for uniform
+  MutableOperand out;            // data of the same shape, scales as the recipe's layout says; tail rows untouched
+  const void* splits = nullptr;  // unused for uniform
+  std::int64_t capacity = 0;     // rows; for uniform 0 or G*N
+  void* workspace = nullptr;
+};
+
+struct OCTET_API Hints {
+  std::int64_t expected_m = 0;  // rows per group to expect; steers the cost model, never correctness; 0: unknown
+  int device = -1;              // CUDA ordinal; -1: the current context's, or 0 where there is none
+};
+
+enum class CacheMode : std::uint8_t {
+  build,        // a miss is compiled and published
+  cached_only,  // a miss is Error{cache} that names the missing spec and the command that builds it
+};
+
+// Everything that the environment can set is a field; the environment is read by from_environment alone.
+struct OCTET_API Options {
+  std::string cache_dir;  // OCTET_CACHE_DIR; default $XDG_CACHE_HOME/octet or ~/.cache/octet; "" = memory only
+  std::vector<std::string> cache_readonly_dirs;  // OCTET_CACHE_READONLY_DIRS, separated by ':'
+  CacheMode cache_mode = CacheMode::build;       // OCTET_CACHE_MODE=build|cached-only
+  std::string nvrtc_library;                     // OCTET_NVRTC_LIBRARY: path of libnvrtc
+  std::string template_dir;                      // OCTET_TEMPLATE_DIR: use these templates instead of the embedded ones
+  std::string dump_dir;                          // OCTET_DUMP_DIR: keep every generated source, PTX and cubin here
+  bool lineinfo = false;                         // OCTET_LINEINFO=1: line information for profilers
+  static Options from_environment();
+};
+
+// Resources of a compiled kernel, as ptxas reports them.
+struct OCTET_API Resources {
+  int registers = 0;          // per thread
+  int spill_store_bytes = 0;  // per thread
+  int spill_load_bytes = 0;
+  int stack_bytes = 0;
+  int static_shared_bytes = 0;
+  int dynamic_shared_bytes = 0;   // per block, what the launch asks for
+  bool wgmma_serialized = false;  // ptxas gave up overlapping wgmma (C7510, C7514, ...): slow
+};
+
+// The product of the path's first three arrows.
+struct OCTET_API Built {
+  Spec spec;
+  std::string key;     // content key, hex
+  std::string source;  // the one file that NVRTC saw
+  std::string cubin;
+  std::string toolchain;  // "nvrtc 13.0.88"
+  Resources resources;
+  bool compiled = false;  // false: it came from the cache
+  double seconds = 0;     // of compilation; 0 when it came from the cache
+};
+
+struct OCTET_API Statistics {
+  std::uint64_t compiled = 0, cache_hits = 0, damaged = 0, loaded = 0;
+};
+
+struct LoadedKernel;  // a kernel on one device; immutable
+
+// A kernel ready to launch. Copies share it. launch is thread-safe, allocates nothing, never synchronizes, and works
+// under stream capture. It runs on the stream's context and leaves the current context as it found it.
+class OCTET_API Kernel {
+ public:
+  Kernel() = default;
+  const Spec& spec() const;
+  // Scratch that a launch on a buffer of `capacity` rows needs, in bytes. Often 0.
+  std::size_t workspace_bytes(std::int64_t capacity) const;
+
+ protected:
+  friend class Runtime;
+  explicit Kernel(std::shared_ptr<const LoadedKernel> loaded) : loaded_(std::move(loaded)) {}
+  std::shared_ptr<const LoadedKernel> loaded_;
+};
+
+class OCTET_API Gemm : public Kernel {
+ public:
+  using Kernel::Kernel;
+  OperandLayout a_layout() const;
+  OperandLayout b_layout() const;
+  // Throws Error{invalid_argument} before anything is launched. Rows past the last group are neither used nor written.
+  void launch(const GemmArgs& args, Stream stream) const;
+};
+
+class OCTET_API Quantize : public Kernel {
+ public:
+  using Kernel::Kernel;
+  OperandLayout out_layout() const;
+  void launch(const QuantizeArgs& args, Stream stream) const;
+};
+
+// Thread-safe. Kernels may outlive the Runtime that prepared them.
+class OCTET_API Runtime {
+ public:
+  explicit Runtime(Options options = Options::from_environment());
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // Blocking: select, build or fetch, load onto the device. A warm call is one map lookup.
+  Gemm prepare(const GemmProblem& problem, Hints hints = {});
+  Quantize prepare(const QuantizeProblem& problem, Hints hints = {});
+  Gemm prepare_gemm(const Problem& problem, Hints hints = {});
+  Quantize prepare_quantize(const Problem& problem, Hints hints = {});
+  // A given spec instead of the cost model's choice, for tuning and tests.
+  Gemm prepare_gemm(const Spec& spec, int device = -1);
+  Quantize prepare_quantize(const Spec& spec, int device = -1);
+
+  // Up to the cubin; needs neither GPU nor driver, and no NVRTC when the cache has the entry.
+  Built build(const Spec& spec);
+  std::string source(const Spec& spec) const;
+  // Compiles to PTX as text; never cached.
+  std::string ptx(const Spec& spec);
+
+  // The facts of a device that is present. Throws Error{driver}.
+  static DeviceFacts device_facts(int device = 0);
+
+  Statistics statistics() const;
+  const Options& options() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Version of the library, "0.1.0".
+OCTET_API const char* version() noexcept;
+
+}  // namespace octet

@@ -1,0 +1,48 @@
+// A specialization: problem + config + arch, everything that makes one kernel. Its name is its identity.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "octet/export.h"
+#include "octet/problem.h"
+
+namespace octet {
+
+// How a grouped GEMM does its work on sm_90a.
+struct OCTET_API GemmConfig {
+  int block_m = 128;     // rows of D per thread block
+  int block_n = 256;     // columns of D per thread block, a multiple of 128
+  int warpgroups_m = 2;  // math warpgroups along M; each owns block_m / warpgroups_m rows, a multiple of 64
+  int warpgroups_n = 1;  // math warpgroups along N; each owns block_n / warpgroups_n columns, a multiple of 128
+  int stages = 4;        // depth of the TMA ring, in blocks of 128 along K
+  int cluster_n = 2;     // thread blocks of a cluster along N; they share A by multicast
+  bool whole_tile_store = false;  // stage the whole tile in shared memory before storing it; else 64 columns at a time
+};
+
+// How a quantizer does its work.
+struct OCTET_API QuantizeConfig {
+  int threads = 256;
+  int rows_per_thread = 8;  // rows that one thread holds in registers
+  int blocks_per_sm = 3;    // persistent thread blocks per multiprocessor
+};
+
+OCTET_API bool operator==(const GemmConfig& x, const GemmConfig& y) noexcept;
+OCTET_API bool operator==(const QuantizeConfig& x, const QuantizeConfig& y) noexcept;
+
+using Config = std::variant<GemmConfig, QuantizeConfig>;
+// "bm128 bn256 wg2x1 st4 cl2 tile", "t256 r8 b3"
+OCTET_API std::string to_string(const Config& config);
+
+struct OCTET_API Spec {
+  Problem problem;
+  Config config;
+  std::string arch = "sm_90a";
+
+  // Unique among specs, a valid C identifier, and the entry point's name in the generated source.
+  std::string name() const;
+};
+OCTET_API bool operator==(const Spec& x, const Spec& y) noexcept;
+
+}  // namespace octet

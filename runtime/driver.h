@@ -1,0 +1,53 @@
+// libcuda.so.1, opened at run time. Nothing of CUDA is linked.
+#pragma once
+
+#include <string>
+
+#include <cuda.h>
+
+#include "octet/error.h"
+
+namespace octet {
+
+// The driver functions that we call. X-macro: OCTET_DRIVER_FUNCTIONS(X) with the names of cuda.h; the loader resolves
+// each by the versioned symbol that the header maps it to (cuGetProcAddress semantics for CUDA 12.0 and later).
+#define OCTET_DRIVER_FUNCTIONS(X)                                                                                      \
+  X(cuInit)                                                                                                            \
+  X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute)                  \
+      X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxGetCurrent) X(cuCtxSetCurrent) X(cuCtxGetDevice) \
+          X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuCtxSynchronize) X(cuStreamGetCtx) X(cuStreamIsCapturing)          \
+              X(cuLibraryLoadData) X(cuLibraryUnload) X(cuLibraryGetKernel) X(cuKernelGetFunction)                     \
+                  X(cuKernelSetAttribute) X(cuKernelGetAttribute) X(cuLaunchKernelEx) X(cuTensorMapEncodeTiled)        \
+                      X(cuGetErrorName) X(cuGetErrorString) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) \
+                          X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) X(cuMemsetD32Async) X(cuStreamCreate)                \
+                              X(cuStreamDestroy) X(cuStreamSynchronize) X(cuEventCreate) X(cuEventDestroy)             \
+                                  X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime) X(cuStreamBeginCapture) \
+                                      X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphLaunch)                     \
+                                          X(cuGraphExecDestroy) X(cuGraphDestroy) X(cuMemcpyHtoDAsync)
+
+struct Driver {
+#define OCTET_DECLARE(name) decltype(&::name) name = nullptr;
+  OCTET_DRIVER_FUNCTIONS(OCTET_DECLARE)
+#undef OCTET_DECLARE
+
+  // Opens and initializes the driver once. Throws Error{driver}: "no CUDA driver" with what was tried, or the driver's
+  // own refusal. A failure is not remembered.
+  static const Driver& get();
+};
+
+// Throws Error{driver} with the call, the error's name and its text.
+void check(CUresult result, const char* call);
+
+// Makes a context current for a scope and puts back the one that was there.
+class ScopedContext {
+ public:
+  explicit ScopedContext(CUcontext context);
+  ~ScopedContext();
+  ScopedContext(const ScopedContext&) = delete;
+  ScopedContext& operator=(const ScopedContext&) = delete;
+
+ private:
+  bool pushed_ = false;
+};
+
+}  // namespace octet

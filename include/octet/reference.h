@@ -1,5 +1,6 @@
 // The same operations on the host, in plain loops: the oracle of the tests and the executor of `--device reference`.
-// Nothing here is fast. All functions are pure and thread-safe, and throw Error{invalid_argument} for bad sizes.
+// Nothing here is fast. All functions are pure and thread-safe, and throw Error{invalid_argument} for bad sizes, recipes
+// that they do not implement, and null pointers where there is something to read or write.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,14 @@ struct OCTET_API GroupExtents {
 };
 // Extents of groups of the given sizes: packed (alignment 0 or 1) or padded to `alignment` rows.
 OCTET_API GroupExtents extents(const std::vector<std::int64_t>& sizes, std::int64_t alignment = 0);
-// What a device array of this form holds for these extents: G values, or G+1 for starts.
+// What a device array of this form holds for these extents: G values, or G+1 for starts. `starts` says where a group
+// ends only through the next one's start, so it is refused for extents with gaps.
 OCTET_API std::vector<std::int64_t> splits_array(const GroupExtents& extents, SplitsForm form);
 
 // Element casts, exact (docs/numerics.md, "Element casts"): nearest even, saturating, NaN -> 0x7F.
 OCTET_API std::uint8_t to_fp8(float value, DType type);
 OCTET_API float from_fp8(std::uint8_t byte, DType type);
-OCTET_API std::uint16_t to_bf16(float value);  // nearest even; NaN -> 0x7FFF
+OCTET_API std::uint16_t to_bf16(float value);  // nearest even, overflow to infinity; NaN -> 0x7FFF
 OCTET_API float from_bf16(std::uint16_t bits);
 
 // The quantization scale q and SF = 1/q of a block with this amax (steps 1 to 3 of the recipe).
@@ -31,8 +33,12 @@ struct OCTET_API Scale {
 };
 OCTET_API Scale block_scale(float amax, DType out, DType in, bool power_of_two = false);
 
+// Floats that the scales of this problem's output take, padding included. `capacity` is unused for uniform.
+OCTET_API std::int64_t scale_count(const QuantizeProblem& problem, std::int64_t capacity = 0);
+
 // 1x128 along columns. in: bf16 [capacity][columns]. data: [capacity][columns] bytes, sf: mn_major
-// [ceil(columns/128)][up(capacity, 4)]. Rows outside every group are left as they were.
+// [ceil(columns/128)][up(capacity, 4)]. Rows outside every group are left as they were; the padding that rounds a row
+// of scales up, slots [capacity, up(capacity, 4)), is written 1.
 OCTET_API void quantize_rows(const QuantizeProblem& problem, const std::uint16_t* in, const GroupExtents& groups,
                              std::int64_t capacity, std::uint8_t* data, float* sf);
 // 128x128. in: bf16 [G][rows_per_group][columns]; sf: block2d.
@@ -42,8 +48,34 @@ OCTET_API void quantize_blocks(const QuantizeProblem& problem, const std::uint16
 OCTET_API double gemm_element(const GemmProblem& problem, const std::uint8_t* a, const float* sfa,
                               const std::uint8_t* b, const float* sfb, std::int64_t capacity, std::int64_t group,
                               std::int64_t row, std::int64_t n);
-// All of D as f64 [capacity][N]; rows outside every group are left as they were. Uses `threads` host threads.
+// All of D as f64 [capacity][N]; rows outside every group are left as they were. Uses `threads` host threads; the
+// result does not depend on how many, and each element equals gemm_element's bit for bit.
 OCTET_API void gemm(const GemmProblem& problem, const std::uint8_t* a, const float* sfa, const std::uint8_t* b,
                     const float* sfb, const GroupExtents& groups, std::int64_t capacity, double* d, int threads = 1);
+
+// How one group of a result compares with the reference. Judged per group: a wrong group hides in a large sum.
+struct OCTET_API GroupError {
+  std::int64_t rows = 0;     // of the group
+  std::int64_t samples = 0;  // elements compared; 0 for an empty group, whose errors are 0
+  double frobenius = 0;      // |D - reference| / |reference|; infinite where one is NaN or infinite and the other is not
+  double metric = 0;         // 1 - 2*sum(xy) / sum(x^2 + y^2), as DeepGEMM judges; infinite likewise
+};
+// Compares d, [capacity][N] of type problem.d (bf16 or f32), with gemm_element: per group all elements where there are
+// at most `samples_per_group`, else that many, spread evenly over the group and fixed by `seed`; the first and the last
+// element are always among them.
+OCTET_API std::vector<GroupError> compare_gemm(const GemmProblem& problem, const std::uint8_t* a, const float* sfa,
+                                               const std::uint8_t* b, const float* sfb, const GroupExtents& groups,
+                                               std::int64_t capacity, const void* d,
+                                               std::int64_t samples_per_group = 4096, std::uint64_t seed = 1,
+                                               int threads = 1);
+// Whether an error is within what docs/numerics.md, "GEMM arithmetic", promises for outputs of type d.
+OCTET_API bool within_bounds(const GroupError& error, DType d);
+
+// Test data as bf16, about normal, the same on every machine: an element depends on the seed and its place alone
+// (docs/numerics.md, "Test data"). The blocks that share a scale differ by powers of two in magnitude, so that a scale
+// read from the wrong place shows in the result.
+OCTET_API std::vector<std::uint16_t> random_tokens(std::int64_t rows, std::int64_t columns, std::uint64_t seed);
+OCTET_API std::vector<std::uint16_t> random_weights(std::int64_t groups, std::int64_t rows, std::int64_t columns,
+                                                    std::uint64_t seed);
 
 }  // namespace octet::reference

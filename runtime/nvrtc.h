@@ -3,18 +3,34 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <nvrtc.h>
 
+#include "runtime/dynamic_library.h"
+
 namespace octet {
+
+// What the search for libnvrtc takes from the environment.
+struct SearchRoots {
+  std::vector<std::string> toolkits;         // CUDA_HOME, CUDA_PATH, CONDA_PREFIX
+  std::vector<std::string> python_prefixes;  // VIRTUAL_ENV, CONDA_PREFIX, ~/.local
+  static SearchRoots from_environment();     // in options.cc, which alone reads the environment
+};
+
+// `library` (OCTET_NVRTC_LIBRARY) alone when it is set; else what the process has loaded, the loader path, the roots'
+// toolkits, /usr/local/cuda, the places where pip installs nvidia-cuda-nvrtc.
+LibrarySearch nvrtc_search(const std::string& library, const SearchRoots& roots);
 
 // The functions that we call, with the header's own signatures.
 class Nvrtc {
  public:
-  // Search order: already loaded in the process, `library` (OCTET_NVRTC_LIBRARY), loader path, $CUDA_HOME,
-  // /usr/local/cuda, the places where pip installs nvidia-cuda-nvrtc. Throws Error{compile_failed} that lists what was
-  // tried. The library stays open for the life of the process; one instance per distinct `library`.
+  // Throws Error{compile_failed} that lists what was tried. The library stays open for the life of the process; one
+  // instance per distinct `library`. A failure is not remembered. A `library` that cannot be used is an error: nothing
+  // else is tried in its place. Thread-safe.
   static std::shared_ptr<const Nvrtc> open(const std::string& library);
+  // The same over any list of places, without sharing.
+  static std::shared_ptr<const Nvrtc> open_from(const LibrarySearch& search);
 
   decltype(&::nvrtcVersion) version = nullptr;
   decltype(&::nvrtcCreateProgram) create_program = nullptr;
@@ -33,6 +49,8 @@ class Nvrtc {
   int minor() const { return minor_; }
 
  private:
+  std::string bind(const DynamicLibrary& library);  // why the library cannot be used; empty when it can
+
   std::string path_;
   int major_ = 0, minor_ = 0;
 };

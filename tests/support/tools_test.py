@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Tests of the scripts in tools/: the GPU record and its digest, and what deps.sh says."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import gpu_record  # noqa: E402
+
+CASE = '<TestCase name="{}" tags="{}"><OverallResult success="{}"/></TestCase>'
+ROW = {"table": "packed", "name": "p", "g": 8, "m": 4096, "n": 6144, "k": 7168, "rows": 33464, "us": 2175.0,
+       "tflops": 1355.0, "gbps": 390.0, "config": "c", "bar": 0.0}
+
+
+class Scratch(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.work = pathlib.Path(folder.name)
+
+
+class Record(Scratch):
+    def phase(self, name, status=0, log=""):
+        (self.work / f"{name}.status").write_text(f"{status}\n")
+        (self.work / f"{name}.log").write_text(log)
+
+    def tests(self, *cases, status=0, end="</Group></Catch>"):
+        self.phase("tests", status)
+        (self.work / "tests.xml").write_text('<?xml version="1.0"?><Catch><Group>' + "".join(cases) + end)
+
+    def all_well(self):
+        self.tests(CASE.format("g1-padded-buffer: NaN free", "[gemm][named]", "true"), CASE.format("b", "", "true"))
+        self.phase("memcheck", log="ERROR SUMMARY: 0 errors\n")
+        self.phase("racecheck", log="RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n")
+        self.phase("bench")
+        self.bench([ROW])
+        (self.work / "device.csv").write_text("NVIDIA H200, 580.1\n")
+
+    def bench(self, rows):
+        (self.work / "bench.json").write_text(
+            json.dumps({"nvrtc": "13.0", "yardsticks": {"copy_gbps": 4000.0}, "bench": rows}))
+
+    def write(self):
+        """(exit status, the record, what was printed), through the command line."""
+        record = self.work / "record.json"
+        done = subprocess.run([sys.executable, ROOT / "tools/gpu_record.py", "write", self.work, "--digest", "abc",
+                               "--record", record], capture_output=True, text=True, check=False)
+        return done.returncode, json.loads(record.read_text()), done.stdout + done.stderr
+
+    def test_all_well(self):
+        self.all_well()
+        status, record, printed = self.write()
+        self.assertEqual(status, 0, printed)
+        self.assertEqual(list(record), ["date", "device", "driver", "nvrtc", "digest", "tests", "sanitizers", "named",
+                                        "yardsticks", "bench"])
+        self.assertRegex(record.pop("date"), r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertEqual(record, {
+            "device": "NVIDIA H200", "driver": "580.1", "nvrtc": "13.0", "digest": "abc",
+            "tests": {"passed": 2, "failed": 0, "skipped": 0},
+            "sanitizers": {"memcheck": "clean", "racecheck": "clean"}, "named": {"g1-padded-buffer": "passed"},
+            "yardsticks": {"copy_gbps": 4000.0}, "bench": [ROW]})
+
+    def test_failed_test_is_named_with_what_it_saw(self):
+        self.all_well()
+        self.tests('<TestCase name="graph-replay-new-splits: i64" tags="[named]"><Expression success="false"><Expanded>'
+                   ' 1 == 2 </Expanded></Expression><OverallResult success="false"/></TestCase>',
+                   CASE.format("graph-replay-new-splits: i32", "[named]", "true"), status=1)
+        status, record, printed = self.write()
+        self.assertEqual(status, 1)
+        self.assertEqual(record["tests"], {"passed": 1, "failed": 1, "skipped": 0})
+        self.assertEqual(record["named"], {"graph-replay-new-splits": "failed"})
+        self.assertIn("1 == 2", printed)
+
+    def test_report_that_breaks_off_counts_its_open_test_as_failed(self):
+        self.all_well()
+        self.tests(CASE.format("a", "", "true"), '<TestCase name="hangs" tags=""><Section name="x">', status=124, end="")
+        status, record, printed = self.write()
+        self.assertEqual((status, record["tests"]), (1, {"passed": 1, "failed": 1, "skipped": 0}))
+        self.assertIn("hangs", printed)
+
+    def test_crash_outside_every_test_and_an_empty_run_have_failed(self):
+        self.all_well()
+        self.tests(CASE.format("a", "", "true"), status=139)
+        self.assertEqual(self.write()[0], 1)
+        self.assertEqual(self.write()[1]["tests"]["failed"], 1)
+        self.tests()
+        self.assertEqual(self.write()[1]["tests"], {"passed": 0, "failed": 1, "skipped": 0})
+
+    def test_skipped_in_both_dialects(self):
+        self.all_well()
+        self.tests('<TestCase name="a" tags=""><Warning> skipped: two GPUs needed </Warning>'
+                   '<OverallResult success="true"/></TestCase>',
+                   '<TestCase name="b" tags=""><OverallResult success="true" skips="1"/></TestCase>')
+        self.assertEqual(self.write()[1]["tests"], {"passed": 0, "failed": 0, "skipped": 2})
+
+    def test_sanitizer_verdicts(self):
+        for status, log, expected in ((86, "ERROR SUMMARY: 3 errors", "3 errors"), (124, "", "out of time"),
+                                      (1, "ERROR SUMMARY: 0 errors", "exit status 1"),
+                                      (0, "No tests ran\nERROR SUMMARY: 0 errors", "nothing was checked"),
+                                      (0, "", "nothing was checked")):
+            self.all_well()
+            self.phase("memcheck", status, log)
+            code, record, _ = self.write()
+            self.assertEqual((code, record["sanitizers"]["memcheck"]), (1, expected))
+        self.all_well()
+        (self.work / "racecheck.status").unlink()
+        code, record, _ = self.write()
+        self.assertEqual((code, record["sanitizers"]["racecheck"]), (1, "not installed"))
+
+    def test_benchmark_that_failed_leaves_no_rows(self):
+        self.all_well()
+        for text in ("", "{", '{"bench": [{"table": "packed"}]}', '{"yardsticks": {}}'):
+            (self.work / "bench.json").write_text(text)
+            code, record, _ = self.write()
+            self.assertEqual((code, record["bench"], record["yardsticks"]), (1, [], {}), text)
+
+    def test_row_below_its_bar_is_shown(self):
+        self.all_well()
+        self.bench([{**ROW, "table": "quantize", "name": "slow", "gbps": 3599.0, "bar": 0.9},
+                    {**ROW, "table": "quantize", "name": "quick", "gbps": 3600.0, "bar": 0.9}])
+        printed = self.write()[2]
+        self.assertIn("slow", printed)
+        self.assertNotIn("quick", printed)
+
+    def test_status_compares_digests(self):
+        self.all_well()
+        self.write()
+        for digest, expected in (("abc", "is current"), ("abd", "is of other sources")):
+            done = subprocess.run([sys.executable, ROOT / "tools/gpu_record.py", "status", self.work / "record.json",
+                                   digest], capture_output=True, text=True, check=True)
+            self.assertIn(expected, done.stdout)
+
+
+class Digest(Scratch):
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(ROOT / "tools", self.work / "tools")
+        for name in ("templates/a.cu", "runtime/reference/b.cc", "cache/c.cc", "include/d.h", "tests/gpu/e.cc"):
+            (self.work / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.work / name).write_text(name)
+
+    def digest(self, **environment):
+        return subprocess.run(["bash", self.work / "tools/gpu_check.sh", "--digest"], capture_output=True, text=True,
+                              check=True, env={**os.environ, **environment}).stdout
+
+    def test_depends_on_names_and_contents_alone(self):
+        before = self.digest()
+        self.assertRegex(before, r"^[0-9a-f]{64}\n$")
+        (self.work / "tests/gpu/record.json").write_text("{}")
+        (self.work / "tests/gpu/__pycache__").mkdir()
+        (self.work / "tests/gpu/__pycache__/x.pyc").write_text("")
+        os.utime(self.work / "cache/c.cc", (0, 0))
+        self.assertEqual(self.digest(LC_ALL="C.UTF-8"), before)
+        (self.work / "cache/c.cc").write_text("other")
+        changed = self.digest()
+        (self.work / "cache/c.cc").rename(self.work / "cache/f.cc")
+        self.assertEqual(len({before, changed, self.digest()}), 3)
+
+
+class Deps(Scratch):
+    def deps(self, *options, **environment):
+        return subprocess.run(["/bin/bash", ROOT / "tools/deps.sh", "--no-install", "--build-dir", self.work, *options],
+                              capture_output=True, text=True, check=False, env=environment)
+
+    def test_no_install_lists_what_is_missing_and_changes_nothing(self):
+        tools = self.work / "bin"
+        tools.mkdir()
+        for name in ("dirname", "sed", "head", "awk", "bash"):
+            (tools / name).symlink_to(shutil.which(name))
+        done = self.deps("--for", "check", PATH=str(tools), OCTET_IGNORE_TOOLKIT="1")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        for name in ("g++", "cmake", "ninja-build", "libfmt-dev", "catch2", "clang-format", "nvidia-cuda-nvrtc"):
+            self.assertIn(name, done.stdout)
+        self.assertFalse((self.work / "cuda-wheels").exists())
+
+    def test_unpacked_wheels_serve_instead_of_a_toolkit(self):
+        for name in ("include/cuda.h", "include/nvrtc.h", "lib/libnvrtc.so.13"):
+            file = self.work / "cuda-wheels/nvidia/cu13" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("")
+        done = self.deps(**{**os.environ, "OCTET_IGNORE_TOOLKIT": "1", "OCTET_NVRTC_LIBRARY": ""})
+        self.assertNotIn("PyPI", done.stdout)
+
+    def test_unknown_option_is_refused(self):
+        self.assertIn("--for cake", self.deps("--for", "cake", **os.environ).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

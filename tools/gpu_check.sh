@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Runs on a GPU what CI cannot, and writes the result to tests/gpu/record.json (and to OUTDIR).
+#
+#   tools/gpu_check.sh [OUTDIR]   tests, compute-sanitizer, benchmark; exit with 1 when any of them is not right
+#   tools/gpu_check.sh --digest   print the SHA-256 of what the record speaks of; needs no GPU and no git
+#   tools/gpu_check.sh --status   say whether the record is of these sources; needs no GPU
+#
+# Environment:
+#   OCTET_BUILD_DIR        build folder; built first unless it holds bin/octet-gpu-tests (default: build)
+#   OCTET_CACHE_DIR        kernel cache (default: a new one for this run)
+#   OCTET_GPU_CHECK_SKIP   "sanitizer", "bench", "tests" or a list with commas: leave these out, and write no record
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+cd "$OCTET_ROOT"
+RECORD=tests/gpu/record.json
+
+# Files an editor or an interpreter leaves behind are no source.
+digest() {
+  find templates runtime cache include tests/gpu -type f ! -path "$RECORD" ! -name '*.pyc' ! -name '.*' ! -name '*~' \
+    -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -d ' ' -f 1
+}
+
+case ${1:-} in
+  --digest) digest; exit ;;
+  --status) exec python3 tools/gpu_record.py status "$RECORD" "$(digest)" ;;
+  -h | --help) usage "$0"; exit 0 ;;
+  -*) fail "unknown option '$1'; see tools/gpu_check.sh --help" ;;
+esac
+outdir=${1:+$(absolute "$1")}
+build=$(absolute "${OCTET_BUILD_DIR:-build}")
+skipped() { [[ ,${OCTET_GPU_CHECK_SKIP:-}, == *",$1,"* ]]; }
+
+# The digest of what is built, not of what an editor makes of it while the tests run.
+sources=$(digest)
+if [[ ! -x $build/bin/octet-gpu-tests || ! -x $build/bin/octet-bench ]]; then
+  step "Build"
+  bash tools/deps.sh --for gpu --build-dir "$build"
+  use_cuda "$build"
+  cmake -S . -B "$build" -G Ninja --log-level=WARNING "${OCTET_CMAKE_CUDA[@]}" -DCMAKE_BUILD_TYPE=Release -DOCTET_TESTS=ON
+  cmake --build "$build" --target octet-gpu-tests octet-bench octet_cli
+else
+  use_cuda "$build"
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export OCTET_CACHE_DIR=${OCTET_CACHE_DIR:-$work/cache}
+
+# phase NAME SECONDS COMMAND...: runs it under a time limit; its output goes to the terminal and to NAME.log, its exit
+# status (124: out of time) to NAME.status. Never ends the script: a failed phase belongs in the record.
+phase() {
+  local name=$1 limit=$2 status=0
+  shift 2
+  step "$name"
+  timeout --kill-after=10 "$limit" "$@" 2>&1 | tee "$work/$name.log" || status=${PIPESTATUS[0]}
+  printf '%s\n' "$status" >"$work/$name.status"
+}
+
+find_sanitizer() {
+  local folder
+  command -v compute-sanitizer && return
+  for folder in ${CUDA_HOME:+"$CUDA_HOME"} /usr/local/cuda; do
+    [[ -x $folder/bin/compute-sanitizer ]] && { printf '%s\n' "$folder/bin/compute-sanitizer"; return; }
+  done
+  say "compute-sanitizer is not installed" >&2
+}
+
+if ! skipped tests; then
+  # The report goes to a file and is summed up below; XML, because it is written test by test and so survives a crash.
+  phase tests 1200 "$build/bin/octet-gpu-tests" --reporter xml --out "$work/tests.xml"
+fi
+if ! skipped sanitizer; then
+  sanitizer=$(find_sanitizer)
+  for tool in memcheck racecheck; do
+    [[ -z $sanitizer ]] || phase "$tool" 900 "$sanitizer" --tool "$tool" --error-exitcode 86 \
+      "$build/bin/octet-gpu-tests" '[sanitizer]'
+  done
+fi
+if ! skipped bench; then
+  phase bench 900 "$build/bin/octet-bench" --json "$work/bench.json"
+fi
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader >"$work/device.csv" 2>/dev/null || true
+
+step "Result"
+if [[ -n ${OCTET_GPU_CHECK_SKIP:-} ]]; then
+  exec_record=(partial "$work")
+else
+  exec_record=(write "$work" --digest "$sources" --record "$RECORD")
+fi
+status=0
+python3 tools/gpu_record.py "${exec_record[@]}" || status=$?
+if [[ -n $outdir ]]; then
+  mkdir -p "$outdir"
+  cp "$work"/*.log "$work"/*.xml "$work"/*.json "$outdir"/ 2>/dev/null || true
+  [[ -n ${OCTET_GPU_CHECK_SKIP:-} ]] || cp "$RECORD" "$outdir/"
+fi
+exit "$status"

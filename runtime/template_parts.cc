@@ -1,0 +1,105 @@
+#include "runtime/template_parts.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <vector>
+
+#include "octet/error.h"
+
+namespace octet {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  if (text.substr(0, prefix.size()) != prefix) return false;
+  text = trim(text.substr(prefix.size()));
+  return true;
+}
+
+class Assembler {
+ public:
+  Assembler(const TemplateSet& templates, const std::set<std::string>& facts, const std::set<std::string>& known)
+      : templates_(templates), facts_(facts), known_(known) {}
+
+  void file(const std::string& name, const std::string& from) {
+    if (!done_.insert(name).second) return;
+    const auto found = templates_.find(name);
+    if (found == templates_.end()) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("template \"{}\" not found (included from {})", name, from));
+    }
+    std::vector<bool> kept;  // one per open block: whether it and all around it are kept
+    std::string_view rest = found->second;
+    for (int number = 1; !rest.empty(); ++number) {
+      const auto end = rest.find('\n');
+      line(rest.substr(0, end), fmt::format("{}:{}", name, number), kept);
+      rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    }
+    if (!kept.empty()) throw Error(ErrorCode::invalid_argument, fmt::format("{}: //@when without //@end", name));
+  }
+
+  // Leaves at most one empty line where dropped parts left several.
+  std::string text() const {
+    std::string result;
+    for (std::size_t i = 0; i < text_.size(); ++i) {
+      if (text_[i] == '\n' && text_.compare(i, 3, "\n\n\n") == 0) continue;
+      result += text_[i];
+    }
+    return result;
+  }
+
+ private:
+  void line(std::string_view line, const std::string& where, std::vector<bool>& kept) {
+    const bool keep = kept.empty() || kept.back();
+    std::string_view text = trim(line);
+    if (take_prefix(text, "//@when")) {
+      kept.push_back(holds(text, where) && keep);
+    } else if (text == "//@end") {
+      if (kept.empty()) throw Error(ErrorCode::invalid_argument, where + ": //@end without //@when");
+      kept.pop_back();
+    } else if (!keep || text == "#pragma once") {
+      return;
+    } else if (take_prefix(text, "#include \"")) {
+      file(std::string(text.substr(0, text.find('"'))), where);
+    } else {
+      text_.append(line).push_back('\n');
+    }
+  }
+
+  bool holds(std::string_view condition, const std::string& where) const {
+    bool any = false;
+    while (!condition.empty()) {
+      const auto bar = condition.find('|');
+      std::string_view fact = trim(condition.substr(0, bar));
+      const bool negated = take_prefix(fact, "!");
+      if (known_.count(std::string(fact)) == 0) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("{}: unknown fact \"{}\"", where, fact));
+      }
+      any = any || ((facts_.count(std::string(fact)) != 0) != negated);
+      condition = bar == std::string_view::npos ? std::string_view{} : condition.substr(bar + 1);
+    }
+    return any;
+  }
+
+  const TemplateSet& templates_;
+  const std::set<std::string>& facts_;
+  const std::set<std::string>& known_;
+  std::set<std::string> done_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string assemble_parts(const TemplateSet& templates, const std::string& root, const std::set<std::string>& facts,
+                           const std::set<std::string>& known) {
+  Assembler assembler(templates, facts, known);
+  assembler.file(root, "the renderer");
+  return assembler.text();
+}
+
+}  // namespace octet

@@ -1,0 +1,21 @@
+// The template language: which parts of the template files a spec's source consists of.
+//
+// Template files are CUDA C++ that an editor and nvcc can read as they are. Three kinds of lines mean something more:
+//   #include "name.cuh"     the file's parts follow here, once
+//   //@when a|!b            the lines up to the matching //@end are kept when one of the facts holds (! negates)
+//   //@end
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "runtime/render.h"
+
+namespace octet {
+
+// Text of `root` and what it includes. Throws Error{invalid_argument} with file and line for an unknown include, an
+// unbalanced block, or a fact that is not among `known`.
+std::string assemble_parts(const TemplateSet& templates, const std::string& root, const std::set<std::string>& facts,
+                           const std::set<std::string>& known);
+
+}  // namespace octet

@@ -1,0 +1,167 @@
+// Where groups lie in a buffer of rows, read from the device array of splits.
+//
+// Impossible metadata (negative, decreasing, past the capacity) is clamped to what lies inside the buffer.
+#pragma once
+
+#include "types.cuh"
+//@when sample
+#include "sample/config.cuh"
+//@end
+
+namespace octet {
+
+__device__ __forceinline__ i64 split_at(const void* splits, i32 index) {
+  //@when splits_i64
+  return static_cast<const i64*>(splits)[index];
+  //@end
+  //@when splits_i32
+  return static_cast<const i32*>(splits)[index];
+  //@end
+}
+
+__device__ __forceinline__ i64 clamp_rows(i64 value, i64 capacity) {
+  return value < 0 ? 0 : (value > capacity ? capacity : value);
+}
+
+//@when group_table|splits_sizes
+// Sum over the lanes before this one.
+template <typename T>
+__device__ __forceinline__ T warp_exclusive_sum(T value, i32 lane) {
+  T sum = value;
+#pragma unroll
+  for (i32 offset = 1; offset < 32; offset *= 2) {
+    const T other = __shfl_up_sync(~0u, sum, offset);
+    if (lane >= offset) sum += other;
+  }
+  return sum - value;
+}
+//@end
+//@when row_range
+struct RowRange {
+  i32 begin, end;
+};
+// The rows of all groups of a packed buffer, which lie end to end. Called by a whole warp; every lane gets the answer.
+__device__ __forceinline__ RowRange packed_rows(const void* splits, i64 capacity, i32 lane) {
+  //@when splits_sizes
+  i64 sum = 0;
+#pragma unroll 8
+  for (i32 group = lane; group < config::kGroups; group += 32) sum += clamp_rows(split_at(splits, group), capacity);
+  sum += warp_exclusive_sum(sum, lane);
+  const i64 total = __shfl_sync(~0u, sum, 31);
+  return {0, static_cast<i32>(clamp_rows(total, capacity))};
+  //@end
+  //@when splits_ends
+  return {0, static_cast<i32>(clamp_rows(split_at(splits, config::kGroups - 1), capacity))};
+  //@end
+  //@when splits_starts
+  return {static_cast<i32>(clamp_rows(split_at(splits, 0), capacity)),
+          static_cast<i32>(clamp_rows(split_at(splits, config::kGroups), capacity))};
+  //@end
+}
+//@end
+//@when group_table
+// The groups that have rows, in order, and the tiles of kTileRows rows that cover them. Lives in shared memory; empty
+// groups have no entry, so a walk over it never idles.
+struct GroupTable {
+  i32 count;  // entries
+  i32 tiles;  // tiles of all entries
+  i32 first_tile[config::kGroups];
+  i32 row_begin[config::kGroups];
+  i32 row_end[config::kGroups];
+  u16 group[config::kGroups];
+};
+
+//@when padded
+__device__ __forceinline__ i64 align_rows(i64 row) {
+  return (row + config::kAlignment - 1) / config::kAlignment * config::kAlignment;
+}
+//@end
+
+// Fills the table. Called by one whole warp; lane l reads groups [l * kPerLane, (l + 1) * kPerLane).
+template <int kTileRows>
+__device__ __forceinline__ void build_group_table(GroupTable& table, const void* splits, i64 capacity, i32 lane) {
+  constexpr i32 kPerLane = (config::kGroups + 31) / 32;
+  const i32 first = lane * kPerLane;
+  const i32 last = min(first + kPerLane, config::kGroups);
+
+  //@when splits_sizes
+  // Rows that the groups of the lanes before this one take up.
+  i64 extent = 0;
+#pragma unroll 8
+  for (i32 g = first; g < last; ++g) {
+    const i64 rows = clamp_rows(split_at(splits, g), capacity);
+    //@when padded
+    extent += align_rows(rows);
+    //@end
+    //@when packed
+    extent += rows;
+    //@end
+  }
+  const i64 lane_start = warp_exclusive_sum(extent, lane);
+  i64 start = lane_start;
+  //@end
+  const auto rows_of = [&](i32 g, i32& begin, i32& end) {
+    //@when splits_sizes
+    const i64 rows = clamp_rows(split_at(splits, g), capacity);
+    begin = static_cast<i32>(clamp_rows(start, capacity));
+    end = static_cast<i32>(clamp_rows(start + rows, capacity));
+    //@when padded
+    start += align_rows(rows);
+    //@end
+    //@when packed
+    start += rows;
+    //@end
+    //@end
+    //@when splits_ends
+    i64 previous = g == 0 ? 0 : clamp_rows(split_at(splits, g - 1), capacity);
+    //@when padded
+    previous = align_rows(previous);
+    //@end
+    begin = static_cast<i32>(clamp_rows(previous, capacity));
+    end = static_cast<i32>(clamp_rows(split_at(splits, g), capacity));
+    //@end
+    //@when splits_starts
+    begin = static_cast<i32>(clamp_rows(split_at(splits, g), capacity));
+    end = static_cast<i32>(clamp_rows(split_at(splits, g + 1), capacity));
+    //@end
+  };
+
+  i32 tiles = 0, entries = 0;
+  for (i32 g = first; g < last; ++g) {
+    i32 begin, end;
+    rows_of(g, begin, end);
+    if (end > begin) {
+      tiles += (end - begin + kTileRows - 1) / kTileRows;
+      ++entries;
+    }
+  }
+  i32 tile = warp_exclusive_sum(tiles, lane);
+  i32 entry = warp_exclusive_sum(entries, lane);
+  if (lane == 31) {
+    table.tiles = tile + tiles;
+    table.count = entry + entries;
+  }
+  //@when splits_sizes
+  start = lane_start;
+  //@end
+  for (i32 g = first; g < last; ++g) {
+    i32 begin, end;
+    rows_of(g, begin, end);
+    if (end <= begin) continue;
+    table.first_tile[entry] = tile;
+    table.row_begin[entry] = begin;
+    table.row_end[entry] = end;
+    table.group[entry] = static_cast<u16>(g);
+    tile += (end - begin + kTileRows - 1) / kTileRows;
+    ++entry;
+  }
+}
+
+// Entry that holds `tile`, at or after `entry`. Tiles are asked for in increasing order, so a walk beats a search.
+__device__ __forceinline__ i32 advance_entry(const GroupTable& table, i32 entry, i32 tile) {
+  while (entry + 1 < table.count && table.first_tile[entry + 1] <= tile) ++entry;
+  return entry;
+}
+//@end
+
+}  // namespace octet

@@ -1,0 +1,213 @@
+// Inline PTX, and nothing else: one thin wrapper per instruction. Section names are those of the PTX ISA.
+#pragma once
+
+#include "types.cuh"
+
+namespace octet {
+
+// Address of a shared-memory object in the shared window. (5.1.6 Shared state space, 9.7.9 cvta)
+__device__ __forceinline__ u32 shared_address(const void* pointer) {
+  return static_cast<u32>(__cvta_generic_to_shared(pointer));
+}
+
+//@when gemm
+// --- mbarrier (9.7.13.15 Parallel synchronization: mbarrier) ---
+
+__device__ __forceinline__ void mbarrier_init(u32 barrier, u32 arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
+}
+// Makes the initialized barriers visible to the other blocks of the cluster and to the copy engine.
+__device__ __forceinline__ void mbarrier_init_fence() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ __forceinline__ void mbarrier_wait(u32 barrier, u32 parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "WAIT:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra READY;\n"
+      "bra WAIT;\n"
+      "READY:\n"
+      "}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+__device__ __forceinline__ void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+//@when cluster
+// Arrives at the same barrier of another block of the cluster. The default semantics, on purpose: an explicit
+// .release.cluster costs 20 % and more, and the only reader is the copy engine's producer.
+__device__ __forceinline__ void mbarrier_arrive_remote(u32 barrier, u32 block_rank) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
+      "}" ::"r"(barrier),
+      "r"(block_rank)
+      : "memory");
+}
+//@end
+
+// --- Tensor copies (9.7.9.27 cp.async.bulk.tensor) ---
+
+__device__ __forceinline__ void tma_load(u32 destination, const void* map, u32 barrier, i32 x, i32 y) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
+          destination),
+      "l"(map), "r"(barrier), "r"(x), "r"(y)
+      : "memory");
+}
+//@when cluster
+// Writes the box to the same offset of every block in `mask`, and counts it on each one's own barrier.
+__device__ __forceinline__ void tma_load_multicast(u32 destination, const void* map, u32 barrier, i32 x, i32 y,
+                                                   u16 mask) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
+      "l"(map), "r"(barrier), "r"(x), "r"(y), "h"(mask)
+      : "memory");
+}
+//@end
+__device__ __forceinline__ void tma_store(const void* map, u32 source, i32 x, i32 y) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(source),
+               "r"(x), "r"(y)
+               : "memory");
+}
+__device__ __forceinline__ void tma_store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+// Waits until the stores of this thread have read their shared memory.
+__device__ __forceinline__ void tma_store_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+// Waits until the stores of this thread are complete.
+__device__ __forceinline__ void tma_store_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+__device__ __forceinline__ void tma_prefetch_map(const void* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+// Orders ordinary writes to shared memory before the copy engine's reads of it. (9.7.13.4 membar / fence.proxy)
+__device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// --- Warpgroup matrix multiply (9.7.15 Asynchronous warpgroup level matrix instructions) ---
+
+__device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+// Keeps the compiler from moving accumulator accesses across an asynchronous wgmma.
+template <int kCount>
+__device__ __forceinline__ void register_fence(float (&registers)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(registers[i])::"memory");
+}
+
+// D (64 x 128, f32, 64 registers per thread) = A * B^T (+ D when `accumulate`), one step of 32 along K. A and B are
+// e4m3 in shared memory behind matrix descriptors.
+__device__ __forceinline__ void wgmma_m64n128k32_e4m3_e4m3(float (&d)[64], u64 a, u64 b, i32 accumulate) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "setp.ne.b32 p, %66, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, p, 1, 1;\n"
+      "}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),
+        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),
+        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
+        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
+        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+      : "l"(a), "l"(b), "r"(accumulate));
+}
+
+// --- Registers of a warpgroup (9.7.19.5 setmaxnreg) ---
+
+template <int kRegisters>
+__device__ __forceinline__ void registers_increase() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+template <int kRegisters>
+__device__ __forceinline__ void registers_decrease() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+
+// --- Barriers among threads (9.7.13.1 barrier, 9.7.13.3 barrier.cluster) ---
+
+__device__ __forceinline__ void named_barrier(i32 id, i32 threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+//@when cluster
+__device__ __forceinline__ void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+__device__ __forceinline__ u32 cluster_block_rank() {
+  u32 rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+//@end
+
+// --- Shared memory (9.7.9 ld, st, stmatrix) ---
+
+__device__ __forceinline__ float shared_load(u32 address) {
+  float value;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address));
+  return value;
+}
+__device__ __forceinline__ uint4 shared_load_16(u32 address) {
+  uint4 v;
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(address));
+  return v;
+}
+// Four 8 x 8 matrices of 16-bit elements; lane l gives the row address of row l % 8 of matrix l / 8.
+__device__ __forceinline__ void stmatrix_x4(u32 address, u32 m0, u32 m1, u32 m2, u32 m3) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m0), "r"(m1),
+               "r"(m2), "r"(m3)
+               : "memory");
+}
+
+// --- Conversions (9.7.9.21 cvt) ---
+
+// Two f32 to bf16, nearest even; `low` in the low half.
+__device__ __forceinline__ u32 pack_bf16(float low, float high) {
+  u32 packed;
+  asm("cvt.rn.bf16x2.f32 %0, %2, %1;" : "=r"(packed) : "f"(low), "f"(high));
+  return packed;
+}
+//@end
+//@when quantize
+// Larger of each half, as bf16; a NaN loses against a number. (9.7.4.8 max)
+__device__ __forceinline__ u32 max_bf16x2(u32 a, u32 b) {
+  u32 result;
+  asm("max.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+  return result;
+}
+// Four f32 to e4m3, nearest even, saturating, NaN to 0x7F; `a` in the lowest byte. (9.7.9.21 cvt)
+__device__ __forceinline__ u32 pack_e4m3(float a, float b, float c, float d) {
+  u32 packed;
+  asm("{\n"
+      ".reg .b16 low, high;\n"
+      "cvt.rn.satfinite.e4m3x2.f32 low, %2, %1;\n"
+      "cvt.rn.satfinite.e4m3x2.f32 high, %4, %3;\n"
+      "mov.b32 %0, {low, high};\n"
+      "}"
+      : "=r"(packed)
+      : "f"(a), "f"(b), "f"(c), "f"(d));
+  return packed;
+}
+// 1/x to about one ulp. (9.7.3.13 rcp)
+__device__ __forceinline__ float reciprocal_approx(float x) {
+  float result;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+//@end
+
+}  // namespace octet

@@ -1,0 +1,100 @@
+// Tokens: bf16 [capacity, C] -> e4m3 [capacity, C] and one f32 scale per row and 128 columns.
+//
+// Scales: [ceil(C/128)][up(capacity, 4)], row over the whole buffer (mn_major). Rows of no group are neither written
+// nor, as far as results go, read. Bit for bit what docs/numerics.md says.
+//
+// A half-warp owns kRows rows of 128 columns, so that a warp reads 512 contiguous bytes of each row, one division per
+// row is shared by 16 lanes, and the scales of 8 rows leave as one 32-byte sector. No shared memory for data.
+#include "abi.h"
+#include "groups.cuh"
+#include "scale.cuh"
+
+namespace octet {
+
+constexpr i32 kRows = 8;
+constexpr i32 kColumnPairs = (config::kColumns + 255) / 256;  // a warp takes two blocks of 128 columns
+
+// Reduces the magnitudes of 8 rows over the 16 lanes of a half-warp. In: rows (2i, 2i + 1) packed in pairs[i]. Out: the
+// amax of row `row`, a function of the lane; each row ends up in two lanes. Halving exchanges: 5 shuffles for 8 rows.
+__device__ __forceinline__ float reduce_rows(const u32 (&pairs)[kRows / 2], i32 lane, i32& row) {
+  const bool bit3 = lane & 8, bit2 = lane & 4, bit1 = lane & 2;
+  const u32 first = max_bf16x2(bit3 ? pairs[2] : pairs[0], __shfl_xor_sync(~0u, bit3 ? pairs[0] : pairs[2], 8));
+  const u32 second = max_bf16x2(bit3 ? pairs[3] : pairs[1], __shfl_xor_sync(~0u, bit3 ? pairs[1] : pairs[3], 8));
+  u32 pair = max_bf16x2(bit2 ? second : first, __shfl_xor_sync(~0u, bit2 ? first : second, 4));
+  pair = max_bf16x2(pair, __shfl_xor_sync(~0u, pair, 2));
+  pair = max_bf16x2(pair, __shfl_xor_sync(~0u, pair, 1));
+  row = (bit3 ? 4 : 0) + (bit2 ? 2 : 0) + (bit1 ? 1 : 0);
+  return bit1 ? high_bf16(pair) : low_bf16(pair);
+}
+// A lane of the half-warp that holds `row` after reduce_rows.
+__device__ __forceinline__ constexpr i32 lane_of_row(i32 row) {
+  return (row & 4 ? 8 : 0) | (row & 2 ? 4 : 0) | (row & 1 ? 2 : 0);
+}
+
+// Quantizes rows [row, min(row + kRows, end)) of one pair of column blocks. One warp.
+__device__ __forceinline__ void quantize_strip(const abi::QuantizeParams& params, i32 row, i32 end, i32 pair,
+                                               i32 lane) {
+  const i32 half = lane / 16;
+  const i32 block = pair * 2 + half;
+  const i32 column = block * 128 + lane % 16 * 8;
+  const bool inside = column < config::kColumns;  // C is a multiple of 16, so eight columns are all in or all out
+  const i32 rows = min(end - row, kRows);
+  const u16* in = static_cast<const u16*>(params.in) + static_cast<i64>(row) * config::kColumns + column;
+  uint4 x[kRows];
+#pragma unroll
+  for (i32 r = 0; r < kRows; ++r) {
+    x[r] = make_uint4(0, 0, 0, 0);
+    if (inside && r < rows) x[r] = *reinterpret_cast<const uint4*>(in + static_cast<i64>(r) * config::kColumns);
+  }
+  u32 pairs[kRows / 2];
+#pragma unroll
+  for (i32 r = 0; r < kRows; r += 2) {
+    const u32 even = max_magnitude(x[r]), odd = max_magnitude(x[r + 1]);
+    pairs[r / 2] = max_bf16x2(__byte_perm(even, odd, 0x5410), __byte_perm(even, odd, 0x7632));
+  }
+  i32 own_row;
+  const Scale scale = scale_of(reduce_rows(pairs, lane, own_row));
+  if (lane % 2 == 0 && own_row < rows && block * 128 < config::kColumns) {
+    const i64 leading = (params.capacity + 3) / 4 * 4;
+    params.sf[block * leading + row + own_row] = scale.sf;
+  }
+  u8* data = static_cast<u8*>(params.data) + static_cast<i64>(row) * config::kColumns + column;
+#pragma unroll
+  for (i32 r = 0; r < kRows; ++r) {
+    const float q = __shfl_sync(~0u, scale.q, half * 16 + lane_of_row(r));
+    if (inside && r < rows)
+      *reinterpret_cast<uint2*>(data + static_cast<i64>(r) * config::kColumns) = quantize(x[r], q);
+  }
+}
+
+}  // namespace octet
+
+extern "C" __global__ void __launch_bounds__(octet::config::kThreads, octet::config::kBlocksPerSm)
+    OCTET_ENTRY(const __grid_constant__ octet::abi::QuantizeParams params) {
+  using namespace octet;
+  const i32 lane = threadIdx.x % 32;
+  const i32 warp = blockIdx.x * (config::kThreads / 32) + threadIdx.x / 32;
+  const i32 warps = gridDim.x * (config::kThreads / 32);
+  //@when row_range
+  // Packed groups lie end to end: one range of rows.
+  const RowRange rows = packed_rows(params.splits, params.capacity, lane);
+  const i32 strips = (rows.end - rows.begin + kRows - 1) / kRows;
+  for (i64 unit = warp; unit < static_cast<i64>(strips) * kColumnPairs; unit += warps) {
+    const i32 strip = static_cast<i32>(unit / kColumnPairs);
+    quantize_strip(params, rows.begin + strip * kRows, rows.end, static_cast<i32>(unit % kColumnPairs), lane);
+  }
+  //@end
+  //@when group_table
+  // Gaps between groups must not be written, so strips are cut group by group.
+  __shared__ GroupTable groups;
+  if (threadIdx.x < 32) build_group_table<kRows>(groups, params.splits, params.capacity, lane);
+  __syncthreads();
+  i32 entry = 0;
+  for (i64 unit = warp; unit < static_cast<i64>(groups.tiles) * kColumnPairs; unit += warps) {
+    const i32 strip = static_cast<i32>(unit / kColumnPairs);
+    entry = advance_entry(groups, entry, strip);
+    const i32 row = groups.row_begin[entry] + (strip - groups.first_tile[entry]) * kRows;
+    quantize_strip(params, row, groups.row_end[entry], static_cast<i32>(unit % kColumnPairs), lane);
+  }
+  //@end
+}

@@ -90,7 +90,7 @@ if ((${#missing[@]} == 0 && wheels == 0)); then
   exit 0
 fi
 ((${#missing[@]} == 0)) || say "missing, from apt: ${missing[*]}"
-((wheels == 0)) || say "no CUDA toolkit (cuda.h, nvrtc.h and libnvrtc, 12.0 or later); from PyPI into" \
+((wheels == 0)) || say "no CUDA toolkit (cuda.h, nvrtc.h and libnvrtc, 12.3 or later); from PyPI into" \
   "$build/cuda-wheels: ${CUDA_WHEELS[*]}"
 if ((install == 0)); then
   say "--no-install: nothing was changed"

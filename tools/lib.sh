@@ -18,7 +18,7 @@ usage() { awk 'NR > 1 && !/^#/ { exit } NR > 1 { sub(/^# ?/, ""); print }' "$1";
 absolute() { case $1 in /*) printf '%s\n' "$1" ;; *) printf '%s/%s\n' "$PWD" "$1" ;; esac; }
 
 # --- CUDA ------------------------------------------------------------------------------------------------------------
-# Octet needs two things of CUDA, and links neither: the headers cuda.h and nvrtc.h (12.0 or later) to build, libnvrtc to
+# Octet needs two things of CUDA, and links neither: the headers cuda.h and nvrtc.h (12.3 or later) to build, libnvrtc to
 # compile kernels. Both come from a toolkit, or else from PyPI's wheels, unpacked into <build>/cuda-wheels.
 # OCTET_IGNORE_TOOLKIT=1 takes the wheels although there is a toolkit: that is how the second way is tested.
 
@@ -28,13 +28,13 @@ toolkit_folders() {
   fi
 }
 
-# The first folder that holds both headers, from CUDA 12.0 or later; nothing when there is none.
+# The first folder that holds both headers, from CUDA 12.3 or later; nothing when there is none.
 toolkit_include() {
   local folder version
   while read -r folder; do
     [[ -f $folder/include/cuda.h && -f $folder/include/nvrtc.h ]] || continue
     version=$(sed -n 's/^#define CUDA_VERSION \([0-9]*\).*/\1/p' "$folder/include/cuda.h" | head -n 1)
-    if ((${version:-0} >= 12000)); then
+    if ((${version:-0} >= 12030)); then
       printf '%s\n' "$folder/include"
       return
     fi

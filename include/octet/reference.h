@@ -1,6 +1,6 @@
 // The same operations on the host, in plain loops: the oracle of the tests and the executor of `--device reference`.
-// Nothing here is fast. All functions are pure and thread-safe, and throw Error{invalid_argument} for bad sizes, recipes
-// that they do not implement, and null pointers where there is something to read or write.
+// Nothing here is fast. All functions are pure and thread-safe, and throw Error{invalid_argument} for bad sizes, for
+// recipes that they do not implement, and for null pointers where there is something to read or write.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ OCTET_API void gemm(const GemmProblem& problem, const std::uint8_t* a, const flo
 struct OCTET_API GroupError {
   std::int64_t rows = 0;     // of the group
   std::int64_t samples = 0;  // elements compared; 0 for an empty group, whose errors are 0
-  double frobenius = 0;      // |D - reference| / |reference|; infinite where one is NaN or infinite and the other is not
+  double frobenius = 0;      // |D - reference| / |reference|; infinite where only one of the two is a finite number
   double metric = 0;         // 1 - 2*sum(xy) / sum(x^2 + y^2), as DeepGEMM judges; infinite likewise
 };
 // Compares d, [capacity][N] of type problem.d (bf16 or f32), with gemm_element: per group all elements where there are

@@ -6,36 +6,48 @@
 #include <cuda.h>
 
 #include "octet/error.h"
+#include "runtime/dynamic_library.h"
 
 namespace octet {
 
-// The driver functions that we call. X-macro: OCTET_DRIVER_FUNCTIONS(X) with the names of cuda.h; the loader resolves
-// each by the versioned symbol that the header maps it to (cuGetProcAddress semantics for CUDA 12.0 and later).
+// The driver functions that we call. X-macro: OCTET_DRIVER_FUNCTIONS(X) with the names of cuda.h. The header maps many
+// of them to a versioned symbol by macro (cuMemAlloc is cuMemAlloc_v2), and so do we, for member and symbol alike: the
+// signature that decltype sees is the one that is called. All are in the driver of CUDA 12.0.
 #define OCTET_DRIVER_FUNCTIONS(X)                                                                                      \
   X(cuInit)                                                                                                            \
-  X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute)                  \
-      X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxGetCurrent) X(cuCtxSetCurrent) X(cuCtxGetDevice) \
-          X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuCtxSynchronize) X(cuStreamGetCtx) X(cuStreamIsCapturing)          \
-              X(cuLibraryLoadData) X(cuLibraryUnload) X(cuLibraryGetKernel) X(cuKernelGetFunction)                     \
-                  X(cuKernelSetAttribute) X(cuKernelGetAttribute) X(cuLaunchKernelEx) X(cuTensorMapEncodeTiled)        \
-                      X(cuGetErrorName) X(cuGetErrorString) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) \
+  X(cuDriverGetVersion)                                                                                                \
+  X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain)            \
+      X(cuDevicePrimaryCtxRelease) X(cuCtxGetCurrent) X(cuCtxSetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent)         \
+          X(cuCtxPopCurrent) X(cuCtxSynchronize) X(cuStreamGetCtx) X(cuStreamIsCapturing) X(cuLibraryLoadData)         \
+              X(cuLibraryUnload) X(cuLibraryGetKernel) X(cuKernelGetFunction) X(cuKernelSetAttribute)                  \
+                  X(cuKernelGetAttribute) X(cuLaunchKernelEx) X(cuTensorMapEncodeTiled) X(cuGetErrorName)              \
+                      X(cuGetErrorString) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH)                   \
                           X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) X(cuMemsetD32Async) X(cuStreamCreate)                \
                               X(cuStreamDestroy) X(cuStreamSynchronize) X(cuEventCreate) X(cuEventDestroy)             \
                                   X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime) X(cuStreamBeginCapture) \
                                       X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphLaunch)                     \
-                                          X(cuGraphExecDestroy) X(cuGraphDestroy) X(cuMemcpyHtoDAsync)
+                                          X(cuGraphExecDestroy) X(cuGraphDestroy) X(cuMemcpyHtoDAsync) X(cuThreadExchangeStreamCaptureMode)
 
 struct Driver {
 #define OCTET_DECLARE(name) decltype(&::name) name = nullptr;
   OCTET_DRIVER_FUNCTIONS(OCTET_DECLARE)
 #undef OCTET_DECLARE
 
+  int version = 0;   // of CUDA, as the driver supports it: 12040 is 12.4
+  std::string path;  // of the library
+
   // Opens and initializes the driver once. Throws Error{driver}: "no CUDA driver" with what was tried, or the driver's
-  // own refusal. A failure is not remembered.
+  // own refusal. A failure is not remembered. Thread-safe; a load and a branch once it has succeeded.
   static const Driver& get();
+  // The same over any list of places, without sharing.
+  static Driver open_from(const LibrarySearch& search);
 };
 
-// Throws Error{driver} with the call, the error's name and its text.
+// Where the driver's library is looked for.
+LibrarySearch driver_search();
+
+// Throws Error{driver} with the call, the error's name and text, and, where they can be the cause, the versions of the
+// driver and of the CUDA headers that this library was built with.
 void check(CUresult result, const char* call);
 
 // Makes a context current for a scope and puts back the one that was there.

@@ -1,0 +1,192 @@
+#include "runtime/module.h"
+
+#include <fmt/format.h>
+
+#include "octet/error.h"
+#include "runtime/driver.h"
+#include "runtime/shared_memory.h"
+
+namespace octet {
+namespace {
+
+int attribute(CUdevice_attribute which, CUdevice device) {
+  int value = 0;
+  check(Driver::get().cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute");
+  return value;
+}
+
+// Loading a module while this thread captures a stream is refused in the default mode, though it does nothing to the
+// capture. Relaxed for a scope.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { exchange(); }
+  ~RelaxedCapture() { exchange(); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  void exchange() { Driver::get().cuThreadExchangeStreamCaptureMode(&mode_); }
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+// The context that launches on this stream go to; null for the default streams, which mean the current one.
+CUcontext context_of(Stream stream) {
+  if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return nullptr;
+  CUcontext context = nullptr;
+  check(Driver::get().cuStreamGetCtx(stream, &context), "cuStreamGetCtx");
+  return context;
+}
+
+CUdevice current_device() {
+  CUdevice device = 0;
+  check(Driver::get().cuCtxGetDevice(&device), "cuCtxGetDevice");
+  return device;
+}
+
+void require_device(const LoadedKernel& kernel) {
+  const int device = current_device();
+  if (device == kernel.device) return;
+  throw Error(ErrorCode::not_prepared,
+              fmt::format("{}: loaded on device {}, but the stream belongs to device {}; call prepare with that device",
+                          kernel.spec.name(), kernel.device, device));
+}
+
+void set_shape(LoadedKernel& kernel) {
+  const Problem& problem = kernel.spec.problem;
+  const std::int64_t alignment = problem.layout == Layout::padded ? problem.al : 0;
+  if (const auto* gemm = std::get_if<GemmConfig>(&kernel.spec.config)) {
+    kernel.threads = 128 * (gemm->warpgroups_m * gemm->warpgroups_n + 1);
+    kernel.cluster = gemm->cluster_n;
+    kernel.blocks_per_sm = gemm_blocks_per_sm(*gemm);
+    kernel.shared_bytes = static_cast<int>(gemm_shared_memory_bytes(problem, *gemm));
+    kernel.a = {problem.layout, problem.a->scale_layout, alignment};
+    kernel.b = {Layout::uniform, problem.b->scale_layout, 0};
+  } else {
+    const auto& quantize = std::get<QuantizeConfig>(kernel.spec.config);
+    kernel.threads = quantize.threads;
+    kernel.blocks_per_sm = quantize.blocks_per_sm;
+    kernel.out = {problem.layout, problem.out->scale_layout, alignment};
+  }
+}
+
+void check_load(CUresult result, const Built& built) {
+  if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+      result == CUDA_ERROR_INVALID_IMAGE) {
+    const int version = Driver::get().version;
+    throw Error(
+        ErrorCode::driver,
+        fmt::format("{}: the driver (CUDA {}.{}) cannot load this cubin for {}, made by {}; use a device of that "
+                    "arch, a newer driver, or an NVRTC no newer than the driver",
+                    built.spec.name(), version / 1000, version % 1000 / 10, built.spec.arch, built.toolchain));
+  }
+  check(result, "cuLibraryLoadData");
+}
+
+}  // namespace
+
+LoadedKernel::~LoadedKernel() {
+  // At process exit the driver may be gone already; it then says so, and there is nothing to unload.
+  if (library != nullptr) Driver::get().cuLibraryUnload(library);
+}
+
+Place resolve_place(int device) {
+  const Driver& driver = Driver::get();
+  Place place;
+  if (device < 0) {
+    check(driver.cuCtxGetCurrent(&place.context), "cuCtxGetCurrent");
+    if (place.context != nullptr) {
+      place.device = current_device();
+      return place;
+    }
+    device = 0;
+  }
+  int count = 0;
+  check(driver.cuDeviceGetCount(&count), "cuDeviceGetCount");
+  if (device >= count) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("device {}: this machine has {} device(s)", device, count));
+  }
+  place.device = device;
+  CUdevice handle = 0;
+  check(driver.cuDeviceGet(&handle, device), "cuDeviceGet");
+  // Held for the life of the process, as the CUDA runtime holds it.
+  check(driver.cuDevicePrimaryCtxRetain(&place.context, handle), "cuDevicePrimaryCtxRetain");
+  return place;
+}
+
+DeviceFacts query_device_facts(int device) {
+  CUdevice handle = 0;
+  check(Driver::get().cuDeviceGet(&handle, device), "cuDeviceGet");
+  const int major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, handle);
+  const int minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, handle);
+  DeviceFacts facts;
+  // wgmma and setmaxnreg exist only in the architecture-specific target of 9.0 and later.
+  facts.arch = fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : "");
+  facts.sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, handle);
+  facts.shared_memory_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, handle);
+  facts.shared_memory_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, handle);
+  facts.registers_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, handle);
+  return facts;
+}
+
+std::shared_ptr<const LoadedKernel> load_kernel(const Built& built, const Place& place) {
+  const Driver& driver = Driver::get();
+  const ScopedContext scope(place.context);
+  const RelaxedCapture relaxed;
+  auto kernel = std::make_shared<LoadedKernel>();
+  kernel->spec = built.spec;
+  kernel->device = place.device;
+  kernel->context = place.context;
+  CUdevice handle = 0;
+  check(driver.cuDeviceGet(&handle, place.device), "cuDeviceGet");
+  kernel->sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, handle);
+  set_shape(*kernel);
+
+  check_load(driver.cuLibraryLoadData(&kernel->library, built.cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+             built);
+  check(driver.cuLibraryGetKernel(&kernel->kernel, kernel->library, built.spec.name().c_str()), "cuLibraryGetKernel");
+  if (kernel->shared_bytes > 0) {
+    check(driver.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel->shared_bytes,
+                                      kernel->kernel, handle),
+          "cuKernelSetAttribute");
+  }
+  // Libraries load lazily, per context; asking for the function makes it now rather than in the first launch.
+  CUfunction function = nullptr;
+  check_load(driver.cuKernelGetFunction(&function, kernel->kernel), built);
+  return kernel;
+}
+
+void launch_kernel(const LoadedKernel& kernel, std::int64_t blocks, void* params, Stream stream) {
+  const Driver& driver = Driver::get();
+  CUcontext current = nullptr;
+  check(driver.cuCtxGetCurrent(&current), "cuCtxGetCurrent");
+  CUcontext wanted = context_of(stream);
+  if (wanted == nullptr) wanted = current != nullptr ? current : kernel.context;
+
+  CUlaunchAttribute cluster;
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim.x = static_cast<unsigned>(kernel.cluster);
+  cluster.value.clusterDim.y = 1;
+  cluster.value.clusterDim.z = 1;
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<unsigned>(blocks);
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = static_cast<unsigned>(kernel.threads);
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = static_cast<unsigned>(kernel.shared_bytes);
+  config.hStream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = kernel.cluster > 1 ? 1 : 0;
+
+  void* arguments[] = {params};
+  const auto function = reinterpret_cast<CUfunction>(kernel.kernel);
+  if (wanted == current) {
+    if (wanted != kernel.context) require_device(kernel);
+    check(driver.cuLaunchKernelEx(&config, function, arguments, nullptr), "cuLaunchKernelEx");
+    return;
+  }
+  const ScopedContext scope(wanted);
+  if (wanted != kernel.context) require_device(kernel);
+  check(driver.cuLaunchKernelEx(&config, function, arguments, nullptr), "cuLaunchKernelEx");
+}
+
+}  // namespace octet

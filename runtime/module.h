@@ -1,0 +1,50 @@
+// Cubin -> kernel on a device, through the driver API.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "octet/runtime.h"
+
+namespace octet {
+
+// A kernel loaded on one device. Immutable; unloaded when the last owner lets go.
+struct LoadedKernel {
+  Spec spec;
+  int device = 0;
+  CUcontext context = nullptr;  // current when it was loaded; launches into other contexts of the device work too
+  CUlibrary library = nullptr;
+  CUkernel kernel = nullptr;
+  int sm_count = 0;
+  int threads = 0;        // per block
+  int cluster = 1;        // blocks
+  int blocks_per_sm = 1;  // persistent blocks that a multiprocessor holds
+  int shared_bytes = 0;   // dynamic, per block
+  OperandLayout a, b, out;
+
+  LoadedKernel() = default;
+  LoadedKernel(const LoadedKernel&) = delete;
+  LoadedKernel& operator=(const LoadedKernel&) = delete;
+  ~LoadedKernel();
+};
+
+// The device and context that a call concerns.
+struct Place {
+  int device = 0;
+  CUcontext context = nullptr;
+};
+// `device` < 0: the current context's device and that context, or device 0's primary context where none is current.
+Place resolve_place(int device);
+
+DeviceFacts query_device_facts(int device);
+
+// Loads the cubin and every function of it now, so that no launch has to, also while this thread captures a stream.
+// Throws Error{driver}; naming driver and toolkit when the driver is too old for the cubin.
+std::shared_ptr<const LoadedKernel> load_kernel(const Built& built, const Place& place);
+
+// Launches `blocks` blocks on the stream's context; the current context is left as it was found.
+void launch_kernel(const LoadedKernel& kernel, std::int64_t blocks, void* params, Stream stream);
+
+}  // namespace octet

@@ -1,0 +1,243 @@
+// What is refused is refused by name, before anything is launched, and the next good call works.
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/render.h"
+#include "tests/gpu/gemm_case.h"
+#include "tests/gpu/quantize_case.h"
+#include "tests/support/catch.h"
+
+namespace octet::test {
+namespace {
+
+const void* moved(const void* pointer, std::ptrdiff_t bytes) {
+  return static_cast<const std::uint8_t*>(pointer) + bytes;
+}
+void* moved(void* pointer, std::ptrdiff_t bytes) { return static_cast<std::uint8_t*>(pointer) + bytes; }
+
+GemmData small_gemm(Random& random) { return random_gemm(packed_gemm(4, 256, 256), {33, 0, 129, 1}, 20, random); }
+
+// Refused naming `name`, D untouched, and a good call afterwards is right.
+void require_refused(const Gemm& gemm, const GemmData& data, GemmBuffers& buffers, const GemmArgs& args,
+                     const std::string& name, Random& random) {
+  CAPTURE(name);
+  const OwnedStream stream;
+  buffers.d.poison();
+  REQUIRE(refusal_fault([&] { gemm.launch(args, stream); }, ErrorCode::invalid_argument, {name}) == "");
+  stream.synchronize();
+  const Bf16 d = buffers.read_d();
+  REQUIRE(std::all_of(d.begin(), d.end(), [](std::uint16_t bits) { return bits == 0xFFFF; }));
+  REQUIRE(fault(data, buffers.run(gemm), random, 64) == "");
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(GpuTest, "B28: a GEMM refuses misaligned pointers by name") {
+  INFO(random.note());
+  const GemmData data = small_gemm(random);
+  const Gemm gemm = runtime().prepare(data.problem);
+  GemmBuffers buffers(data);
+  const GemmArgs good = buffers.args(gemm);
+  for (const std::ptrdiff_t bytes : {1, 4, 8}) {
+    CAPTURE(bytes);
+    GemmArgs args = good;
+    args.a.data = moved(good.a.data, bytes);
+    require_refused(gemm, data, buffers, args, "a.data", random);
+    args = good;
+    args.a.sf = moved(good.a.sf, bytes);
+    require_refused(gemm, data, buffers, args, "a.sf", random);
+    args = good;
+    args.b.data = moved(good.b.data, bytes);
+    require_refused(gemm, data, buffers, args, "b.data", random);
+    args = good;
+    args.b.sf = moved(good.b.sf, bytes);
+    require_refused(gemm, data, buffers, args, "b.sf", random);
+    args = good;
+    args.d = moved(good.d, bytes);
+    require_refused(gemm, data, buffers, args, "d", random);
+  }
+  GemmArgs args = good;
+  args.splits = moved(good.splits, 1);
+  require_refused(gemm, data, buffers, args, "splits", random);
+}
+
+TEST_CASE_METHOD(GpuTest, "B28: a quantizer refuses misaligned pointers by name") {
+  INFO(random.note());
+  const QuantizeData data = awkward_tokens(token_problem(4, 256), {0, 70, 1, 60}, 10, random);
+  const Quantize kernel = runtime().prepare(data.problem);
+  QuantizeBuffers buffers(data);
+  const QuantizeArgs good = buffers.args(kernel);
+  const OwnedStream stream;
+  const auto refused = [&](const QuantizeArgs& args, const std::string& name) {
+    return refusal_fault([&] { kernel.launch(args, stream); }, ErrorCode::invalid_argument, {name});
+  };
+  for (const std::ptrdiff_t bytes : {1, 4, 8}) {
+    CAPTURE(bytes);
+    QuantizeArgs args = good;
+    args.in = moved(good.in, bytes);
+    REQUIRE(refused(args, "in") == "");
+    args = good;
+    args.out.data = moved(good.out.data, bytes);
+    REQUIRE(refused(args, "out.data") == "");
+    args = good;
+    args.out.sf = moved(good.out.sf, bytes);
+    REQUIRE(refused(args, "out.sf") == "");
+    REQUIRE(difference(expected(data), buffers.run(kernel)) == "");
+  }
+}
+
+TEST_CASE_METHOD(GpuTest, "errors: null pointers are refused by name where there is something to read or write") {
+  INFO(random.note());
+  const GemmData data = small_gemm(random);
+  const Gemm gemm = runtime().prepare(data.problem);
+  GemmBuffers buffers(data);
+  const GemmArgs good = buffers.args(gemm);
+  GemmArgs args = good;
+  args.a.data = nullptr;
+  require_refused(gemm, data, buffers, args, "a.data", random);
+  args = good;
+  args.b.sf = nullptr;
+  require_refused(gemm, data, buffers, args, "b.sf", random);
+  args = good;
+  args.d = nullptr;
+  require_refused(gemm, data, buffers, args, "d", random);
+  args = good;
+  args.splits = nullptr;
+  require_refused(gemm, data, buffers, args, "splits", random);
+  args = good;
+  args.capacity = -1;
+  require_refused(gemm, data, buffers, args, "capacity", random);
+}
+
+TEST_CASE_METHOD(GpuTest, "errors: an operand of another layout is refused by name") {
+  INFO(random.note());
+  const GemmData data = small_gemm(random);
+  const Gemm gemm = runtime().prepare(data.problem);
+  GemmBuffers buffers(data);
+  const GemmArgs good = buffers.args(gemm);
+  const OperandLayout padded{Layout::padded, ScaleLayout::mn_major, 128},
+      by_rows{Layout::packed, ScaleLayout::k_major, 0};
+  for (const OperandLayout& other : {padded, by_rows, good.b.layout}) {
+    GemmArgs args = good;
+    args.a.layout = other;
+    require_refused(gemm, data, buffers, args, to_string(other), random);
+    require_refused(gemm, data, buffers, args, to_string(good.a.layout), random);
+  }
+  GemmArgs args = good;
+  args.b.layout = good.a.layout;
+  require_refused(gemm, data, buffers, args, to_string(good.a.layout), random);
+
+  const Quantize quantize = runtime().prepare(token_problem(4, 256));
+  QuantizeBuffers outputs(awkward_tokens(token_problem(4, 256), {1, 2, 3, 4}, 0, random));
+  QuantizeArgs quantize_args = outputs.args(quantize);
+  quantize_args.out.layout = padded;
+  const OwnedStream stream;
+  REQUIRE(refusal_fault([&] { quantize.launch(quantize_args, stream); }, ErrorCode::invalid_argument,
+                        {to_string(padded)}) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "errors: impossible sizes stay inside the buffers and leave the device usable",
+                 "[sanitizer]") {
+  INFO(random.note());
+  GemmProblem problem = packed_gemm(3, 136, 272);
+  problem.splits.is_i64 = true;
+  GemmData data = random_gemm(problem, {150, 0, 0}, 0, random);  // every row may be used
+  const Gemm gemm = runtime().prepare(problem);
+  GemmBuffers buffers(data);
+  const std::vector<std::vector<std::int64_t>> impossible = {{-5, -1, -1},
+                                                             {100, 100, 100},
+                                                             {151, 0, 0},
+                                                             {0, -100, 40},
+                                                             {std::int64_t{1} << 40, 1, 1},
+                                                             {INT64_MIN, INT64_MAX, 1},
+                                                             {INT64_MAX, INT64_MAX, INT64_MAX}};
+  for (const auto& sizes : impossible) {
+    CAPTURE(sizes);
+    buffers.set_splits(sizes);
+    buffers.run(gemm);  // throws when a guard was overwritten or the device is in error
+  }
+  buffers.set_splits(data.groups);
+  REQUIRE(fault(data, buffers.run(gemm), random) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "errors: a negative size counts as an empty group") {
+  INFO(random.note());
+  GemmData data = random_gemm(packed_gemm(4, 256, 256), {60, 0, 70, 0}, 40, random);
+  const Gemm gemm = runtime().prepare(data.problem);
+  GemmBuffers buffers(data);
+  buffers.set_splits(std::vector<std::int64_t>{60, -7, 70, -1});
+  REQUIRE(fault(data, buffers.run(gemm), random) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "errors: a quantizer with impossible sizes stays inside the buffers") {
+  INFO(random.note());
+  const QuantizeData data = awkward_tokens(token_problem(4, 256), {131, 0, 0, 0}, 0, random);
+  const Quantize kernel = runtime().prepare(data.problem);
+  QuantizeBuffers buffers(data);
+  const std::vector<std::vector<std::int32_t>> impossible = {{-5, -1, -1, -1},
+                                                             {100, 100, 100, 100},
+                                                             {0, -100, 40, 0},
+                                                             {INT32_MAX, INT32_MAX, INT32_MAX, 1},
+                                                             {INT32_MIN, 9, 9, 9}};
+  for (const auto& sizes : impossible) {
+    CAPTURE(sizes);
+    buffers.splits.upload(sizes.data(), sizes.size() * sizeof(std::int32_t));
+    buffers.run(kernel);
+  }
+  const std::vector<std::int32_t> good = {131, 0, 0, 0};
+  buffers.splits.upload(good.data(), good.size() * sizeof(std::int32_t));
+  REQUIRE(difference(expected(data), buffers.run(kernel)) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "D16: a compile error reaches the caller whole, is not cached, and the next call works") {
+  INFO(random.note());
+  const GemmProblem problem = packed_gemm(4, 256, 256);
+  const TemporaryDirectory folder;
+  std::filesystem::create_directory(folder.path() / "templates");
+  for (const auto& [name, text] : embedded_templates()) {
+    std::ofstream(folder.path() / "templates" / name) << text << "\nthis_is_no_declaration;\n";
+  }
+  Options options = options_with_cache(folder.path() / "cache");
+  options.template_dir = (folder.path() / "templates").string();
+  {
+    Runtime broken(options);
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      const Spec spec = select(problem.to_problem(), Runtime::device_facts(0));
+      REQUIRE(refusal_fault([&] { broken.prepare(problem); }, ErrorCode::compile_failed,
+                            {spec.name(), "this_is_no_declaration"}) == "");
+      REQUIRE(broken.statistics().compiled == 0);
+      REQUIRE(broken.statistics().cache_hits == 0);
+    }
+  }
+  options.template_dir.clear();
+  Runtime whole(options);
+  REQUIRE(fault(whole.prepare(problem), random_gemm(problem, {33, 0, 129, 1}, 20, random), random) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "errors: prepare and launch leave the current context as they found it") {
+  INFO(random.note());
+  const GemmData data = small_gemm(random);
+  GemmBuffers buffers(data);
+  const OwnedStream stream;
+  CUcontext current = nullptr;
+
+  check(Driver::get().cuCtxSetCurrent(nullptr), "cuCtxSetCurrent");
+  const Gemm gemm = runtime().prepare(data.problem, {0, 0});
+  gemm.launch(buffers.args(gemm), stream);
+  check(Driver::get().cuCtxGetCurrent(&current), "cuCtxGetCurrent");
+  use_device();
+  REQUIRE(current == nullptr);
+  stream.synchronize();
+  REQUIRE(fault(data, buffers.read_d(), random) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "launch: the default stream is a stream") {
+  INFO(random.note());
+  const GemmData data = small_gemm(random);
+  const Gemm gemm = runtime().prepare(data.problem);
+  const GemmBuffers buffers(data);
+  gemm.launch(buffers.args(gemm), nullptr);
+  REQUIRE(fault(data, buffers.read_d(), random) == "");  // a copy on the default stream waits for it
+}
+
+}  // namespace octet::test

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "octet/device.h"
+#include "octet/error.h"
 #include "octet/export.h"
 #include "octet/spec.h"
 
@@ -15,6 +16,8 @@ namespace octet {
 struct OCTET_API Refusal {
   std::string rule;     // "gemm.k-multiple-of-16"
   std::string message;  // "K=7100: not a multiple of 16 (rule gemm.k-multiple-of-16); pad K to 7104"
+  // invalid_problem: it can never be; no_kernel: it is legal, but no kernel of this build does it on this arch.
+  ErrorCode code = ErrorCode::invalid_problem;
 };
 
 struct OCTET_API Candidate {

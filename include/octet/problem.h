@@ -5,6 +5,12 @@
 //   quantize.packed g8 c2048 in=bf16 out=e4m3:1x128
 //   quantize.uniform g8 n7168 k2048 in=bf16 out=e4m3:128x128
 //
+//   problem  = operation "." layout { " " item }      any order when parsed, each item once; printed in this order:
+//   sizes      g m n k c al                           followed by the number
+//   operands   a= b= d= in= act= gate= il= out=       the data's way through the kernel
+//   options    dir= splits= w=
+//   flags      +bias +acc +probs +grad +dbias +noop +amax +given +fastacc +checked
+//
 // Words: G groups (experts), rows (tokens), N output features, K inner size. A is [rows, K], B is [G, N, K],
 // D is [rows, N], all row-major. A tensor of tokens to quantize is [rows, C]; weights are [G, N, K].
 #pragma once
@@ -78,7 +84,9 @@ enum class Flag : std::uint32_t {
   checked = 1u << 9,
 };
 
-// 0 means "not given" for every size. Trivially copyable; comparing and hashing touch no heap.
+// 0 means "not given" for every size: g groups, m max_m of `masked`, n output features, k inner size, c columns,
+// al alignment of `padded` in rows; il is the interleaving of gate and up in columns (0: two halves). Trivially
+// copyable; comparing and hashing touch no heap.
 struct OCTET_API Problem {
   Operation op = Operation::gemm;
   Layout layout = Layout::packed;

@@ -1,0 +1,28 @@
+// The configs that selection chooses from, with what was measured about each.
+#pragma once
+
+#include <vector>
+
+#include "octet/problem.h"
+#include "octet/spec.h"
+
+namespace octet {
+
+struct GemmCandidate {
+  GemmConfig config;
+  // What the inner loop of this config reaches on an H200 (132 multiprocessors) when tiles are full and loads keep up.
+  double tflops;
+  // Time of a tile that does not overlap with math: filling the ring, the epilogue's exposed part.
+  double tile_overhead_us;
+};
+
+struct QuantizeCandidate {
+  QuantizeConfig config;
+  double gigabytes_per_s;  // reads and writes together, large buffers, H200
+};
+
+// In table order: ties go to the earlier row.
+const std::vector<GemmCandidate>& gemm_candidates();
+const std::vector<QuantizeCandidate>& quantize_candidates(Layout layout);
+
+}  // namespace octet

@@ -1,0 +1,91 @@
+// The GEMM's model:
+//
+//   tile    = max(math, feed) + overhead
+//   math    = 2 * block_m * block_n * up(K, 128) / (the candidate's rate of one multiprocessor)
+//   feed    = bytes that one block takes from L2 per tile / (a multiprocessor's share of L2); a cluster loads A once
+//   compute = tile * waves, waves = clusters of work / clusters that run at once, rounded up
+//   memory  = weights, tokens and output once each / DRAM bandwidth
+//   cost    = launch + max(compute, memory) + 0.1 * min(compute, memory)
+//
+// The last term stands for what does not overlap; it also ranks configs when memory alone decides. A tile costs the
+// same with few valid rows as when full: time follows the number of tiles, since each loads its whole block of B.
+#include "runtime/cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/integers.h"
+
+namespace octet {
+namespace {
+
+// Measured on an H200; bytes or FLOP per microsecond.
+constexpr double kReferenceMultiprocessors = 132;
+constexpr double kL2ToOneMultiprocessor = 74e3;  // without clusters
+constexpr double kL2ToOneInCluster = 65e3;       // of the bytes that are not shared
+constexpr double kDramRate = 4.0e6;
+constexpr double kLaunchUs = 3;
+constexpr double kNotOverlapped = 0.1;
+constexpr double kSpread = 0.3;  // group sizes around their mean
+
+constexpr std::int64_t kScaleBlock = 128;
+
+// Integral of ceil(x / block) over [0, rows].
+double integral_of_tiles(double rows, double block) {
+  const double whole = std::floor(rows / block);
+  const double rest = rows - whole * block;
+  return block * whole * (whole + 1) / 2 + rest * (whole + 1);
+}
+
+double last_rows(int index) { return static_cast<double>(kBucketRows) * index; }
+double middle_rows(int index) { return last_rows(index) - kBucketRows / 2.0; }
+
+double tile_us(const Problem& problem, const GemmCandidate& candidate) {
+  const GemmConfig& config = candidate.config;
+  const double k = static_cast<double>(round_up(problem.k, kScaleBlock));
+  const double rate = candidate.tflops * 1e6 / kReferenceMultiprocessors;
+  const double math = 2.0 * config.block_m * config.block_n * k / rate;
+  const double bytes = k * (static_cast<double>(config.block_m) / config.cluster_n + config.block_n);
+  const double feed = bytes / (config.cluster_n == 1 ? kL2ToOneMultiprocessor : kL2ToOneInCluster);
+  return std::max(math, feed) + candidate.tile_overhead_us;
+}
+
+double waves(const Problem& problem, const GemmConfig& config, const DeviceFacts& device, int index) {
+  const auto clusters_n = static_cast<double>(ceil_div(problem.n, std::int64_t{config.block_n} * config.cluster_n));
+  const double clusters =
+      static_cast<double>(problem.g) * tiles_per_group(index, config.block_m, problem.g) * clusters_n;
+  const int at_once = std::max(1, device.sm_count / config.cluster_n);
+  return std::ceil(clusters / at_once);
+}
+
+double dram_us(const Problem& problem, int index) {
+  const auto g = static_cast<double>(problem.g), n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);
+  const double rows = g * middle_rows(index);
+  return (g * n * k + rows * k + 2 * rows * n) / kDramRate;
+}
+
+}  // namespace
+
+double tiles_per_group(int index, int block_m, std::int64_t groups) {
+  if (groups == 1) return std::ceil(last_rows(index) / block_m);
+  const double low = (1 - kSpread) * middle_rows(index), high = (1 + kSpread) * middle_rows(index);
+  return (integral_of_tiles(high, block_m) - integral_of_tiles(low, block_m)) / (high - low);
+}
+
+double gemm_cost_us(const Problem& problem, const GemmCandidate& candidate, const DeviceFacts& device, int index) {
+  const double compute = waves(problem, candidate.config, device, index) * tile_us(problem, candidate);
+  const double memory = dram_us(problem, index);
+  return kLaunchUs + std::max(compute, memory) + kNotOverlapped * std::min(compute, memory);
+}
+
+double quantize_cost_us(const Problem& problem, const QuantizeCandidate& candidate, const DeviceFacts& device,
+                        int index) {
+  const bool weights = problem.layout == Layout::uniform;
+  const double rows = static_cast<double>(problem.g) * (weights ? static_cast<double>(problem.n) : middle_rows(index));
+  const auto columns = static_cast<double>(weights ? problem.k : problem.c);
+  const double bytes_per_element = 2 + 1 + 4.0 / (weights ? kScaleBlock * kScaleBlock : kScaleBlock);
+  const double rate = candidate.gigabytes_per_s * 1e3 * device.sm_count / kReferenceMultiprocessors;
+  return kLaunchUs + rows * columns * bytes_per_element / std::min(rate, candidate.gigabytes_per_s * 1e3);
+}
+
+}  // namespace octet

@@ -1,0 +1,36 @@
+// The cost model: it ranks the legal candidates. Its figures are estimates; only their order matters.
+#pragma once
+
+#include <cstdint>
+
+#include "octet/device.h"
+#include "octet/problem.h"
+#include "runtime/candidates.h"
+
+namespace octet {
+
+// The model sees the expected rows per group through this bucket alone, so that a choice over all M is piecewise
+// constant with at most kBuckets pieces. Buckets are 64 rows wide, the unit of every block_m: within one, a group needs
+// the same number of tiles. 0 or less is unknown and counts as kUnknownRows. The warm path keys its map by this.
+inline constexpr int kBucketRows = 64;
+inline constexpr int kBuckets = 64;
+inline constexpr std::int64_t kUnknownRows = 4096;
+
+constexpr int bucket(std::int64_t expected_m) noexcept {
+  const std::int64_t rows = expected_m > 0 ? expected_m : kUnknownRows;
+  return rows >= std::int64_t{kBucketRows} * kBuckets ? kBuckets
+                                                      : static_cast<int>((rows + kBucketRows - 1) / kBucketRows);
+}
+// The smallest expected rows of a bucket.
+constexpr std::int64_t first_rows(int index) noexcept { return std::int64_t{kBucketRows} * (index - 1) + 1; }
+
+// Mean number of tiles of `block_m` rows that a group needs, when sizes spread evenly over 0.7 ... 1.3 of the middle of
+// the bucket. A single group has the size that was said.
+double tiles_per_group(int index, int block_m, std::int64_t groups);
+
+// Microseconds for all groups, each with the bucket's rows.
+double gemm_cost_us(const Problem& problem, const GemmCandidate& candidate, const DeviceFacts& device, int index);
+double quantize_cost_us(const Problem& problem, const QuantizeCandidate& candidate, const DeviceFacts& device,
+                        int index);
+
+}  // namespace octet

@@ -1,0 +1,61 @@
+// An Explanation as text for people. Programs read the value.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "octet/explain.h"
+
+namespace octet {
+namespace {
+
+std::string expected_text(std::int64_t expected_m) {
+  return expected_m > 0 ? fmt::format("{}", expected_m) : std::string("not said");
+}
+
+// The choice may be a little dearer than the cheapest: select.cc says why.
+bool is_cheapest(const Explanation& explanation, std::size_t chosen) {
+  return std::none_of(explanation.candidates.begin(), explanation.candidates.end(), [&](const Candidate& candidate) {
+    return !candidate.refused && candidate.cost_us < explanation.candidates[chosen].cost_us;
+  });
+}
+
+std::string candidates_text(const Explanation& explanation) {
+  std::size_t width = 0;
+  for (const Candidate& candidate : explanation.candidates) {
+    width = std::max(width, to_string(candidate.spec.config).size());
+  }
+  std::string text = "candidates (* chosen)\n";
+  for (std::size_t row = 0; row < explanation.candidates.size(); ++row) {
+    const Candidate& candidate = explanation.candidates[row];
+    const bool chosen = static_cast<int>(row) == explanation.chosen;
+    text += fmt::format("  {} {:<{}}  ", chosen ? '*' : ' ', to_string(candidate.spec.config), width);
+    text += candidate.refused ? fmt::format("removed: {}\n", candidate.refused->message)
+                              : fmt::format("{:.1f} us estimated\n", candidate.cost_us);
+  }
+  return text;
+}
+
+std::string breakpoints_text(const Explanation& explanation) {
+  std::string text = "choice by expected rows per group\n";
+  for (const Explanation::Breakpoint& breakpoint : explanation.breakpoints) {
+    text += fmt::format("  from {:>5}  {}\n", breakpoint.from, breakpoint.spec_name);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const Explanation& explanation) {
+  std::string text = fmt::format("problem   {}\narch      {}, {} multiprocessors\nexpected  {} rows per group\n",
+                                 explanation.problem.to_string(), explanation.device.arch, explanation.device.sm_count,
+                                 expected_text(explanation.expected_m));
+  if (explanation.refused) return text + fmt::format("refused   {}\n", explanation.refused->message);
+  text += candidates_text(explanation);
+  if (explanation.chosen < 0) return text + "no candidate is left\n";
+  const auto chosen = static_cast<std::size_t>(explanation.chosen);
+  text += fmt::format("chosen    {}{}\n", explanation.candidates[chosen].spec.name(),
+                      is_cheapest(explanation, chosen) ? "" : ", kept from larger groups: as good within 2 %");
+  return text + breakpoints_text(explanation);
+}
+
+}  // namespace octet

@@ -1,0 +1,509 @@
+// Rows of data: id, what it applies to, what a refusal means, why, the predicate, and what to tell the user. Adding a
+// limit is adding a row. Rows are tried in order, and a row may rely on the rows above it: a limit on K does not ask
+// again whether K is there.
+#include "runtime/rules.h"
+
+#include <algorithm>
+#include <array>
+#include <variant>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runtime/integers.h"
+#include "runtime/problem_items.h"
+#include "runtime/shared_memory.h"
+
+namespace octet {
+namespace {
+
+// What a predicate may look at.
+struct Facts {
+  const Problem& problem;
+  const DeviceFacts& device;
+  const Config* config = nullptr;  // set for config rules
+
+  const GemmConfig& gemm() const { return std::get<GemmConfig>(*config); }
+  const QuantizeConfig& quantize() const { return std::get<QuantizeConfig>(*config); }
+};
+
+// "<got> (rule <id>); <next>"
+struct Advice {
+  std::string got, next;
+};
+
+enum class Scope { problem, config };
+enum class Subject { any, gemm, quantize };
+// What a refusal means: it can never be, or no kernel of this build does it yet.
+enum class Verdict { illegal, unsupported };
+
+struct Rule {
+  const char* id;
+  Scope scope;
+  Subject subject;
+  Verdict verdict;
+  const char* why;
+  bool (*holds)(const Facts&);
+  Advice (*says)(const Facts&);
+};
+
+// Each limit stands here once; predicates, messages and `why` agree by construction or by a test.
+constexpr std::int64_t kMaxGroups = 1024;
+constexpr std::int64_t kMaxGemmK = 262144;           // 2048 scale blocks: B's scale row stays in shared memory
+constexpr std::int64_t kMaxColumns = 16777216;       // 2^24
+constexpr std::int64_t kMaxAlignment = 1048576;      // 2^20 rows
+constexpr std::int64_t kMaxWeightRows = 2147483135;  // 2^31 - 513: TMA coordinates, with room for one block more
+constexpr std::int64_t kMaxScales = 2147483647;      // 2^31 - 1
+constexpr std::int64_t kNarrowestTile = 128;
+constexpr int kThreadsPerSm = 2048;
+
+// ---- The operations and layouts that have kernels, and the items that each takes.
+
+using Keys = std::array<std::string_view, 7>;  // of problem_items.h; the rest is empty
+struct Family {
+  Operation op;
+  Layout layout;
+  Keys needs, takes;
+};
+constexpr Family kFamilies[] = {
+    {Operation::gemm, Layout::packed, {{"g", "n", "k", "a=", "b=", "d="}}, {{"splits="}}},
+    {Operation::gemm, Layout::padded, {{"g", "n", "k", "al", "a=", "b=", "d="}}, {{"splits="}}},
+    {Operation::quantize, Layout::packed, {{"g", "c", "in=", "out="}}, {{"splits="}}},
+    {Operation::quantize, Layout::padded, {{"g", "c", "al", "in=", "out="}}, {{"splits="}}},
+    {Operation::quantize, Layout::uniform, {{"g", "n", "k", "in=", "out="}}, {{}}},
+};
+
+const Family* find_family(const Problem& problem) {
+  const auto found = std::find_if(std::begin(kFamilies), std::end(kFamilies), [&](const Family& family) {
+    return family.op == problem.op && family.layout == problem.layout;
+  });
+  return found == std::end(kFamilies) ? nullptr : found;
+}
+
+template <typename Words>
+bool contains(const Words& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::vector<std::string_view> missing_items(const Problem& problem) {
+  const std::vector<std::string_view> given = given_items(problem);
+  std::vector<std::string_view> missing;
+  for (const std::string_view key : find_family(problem)->needs) {
+    if (!key.empty() && !contains(given, key)) missing.push_back(form_of(key));
+  }
+  return missing;
+}
+
+std::vector<std::string_view> unused_items(const Problem& problem) {
+  const Family& family = *find_family(problem);
+  std::vector<std::string_view> unused;
+  for (const std::string_view key : given_items(problem)) {
+    if (!contains(family.needs, key) && !contains(family.takes, key)) unused.push_back(key);
+  }
+  return unused;
+}
+
+std::vector<std::string_view> implemented_operations() {
+  std::vector<std::string_view> names;
+  for (const Family& family : kFamilies) {
+    if (!contains(names, to_string(family.op))) names.emplace_back(to_string(family.op));
+  }
+  return names;
+}
+
+std::vector<std::string_view> implemented_layouts(Operation op) {
+  std::vector<std::string_view> names;
+  for (const Family& family : kFamilies) {
+    if (family.op == op) names.emplace_back(to_string(family.layout));
+  }
+  return names;
+}
+
+std::vector<std::string_view> given_flags(const Problem& problem) {
+  std::vector<std::string_view> flags = given_items(problem);
+  flags.erase(std::remove_if(flags.begin(), flags.end(), [](std::string_view key) { return key.front() != '+'; }),
+              flags.end());
+  return flags;
+}
+
+std::string kind_of(const Problem& problem) {
+  return fmt::format("{}.{}", to_string(problem.op), to_string(problem.layout));
+}
+
+// ---- Pieces of predicates and messages.
+
+// "type:granularity", the part of a recipe that a kernel's arithmetic depends on.
+bool is_scheme(const Recipe& recipe, DType type, Granularity granularity) {
+  return recipe.type == type && recipe.granularity == granularity;
+}
+
+Granularity quantized_granularity(Layout layout) {
+  return layout == Layout::uniform ? Granularity::block_128x128 : Granularity::block_1x128;
+}
+
+std::vector<Recipe> recipes_of(const Problem& problem) {
+  std::vector<Recipe> recipes;
+  for (const std::optional<Recipe>& recipe : {problem.a, problem.b, problem.out}) {
+    if (recipe) recipes.push_back(*recipe);
+  }
+  return recipes;
+}
+
+bool has_default_scales(const Recipe& recipe) {
+  return recipe.scale_layout == default_scale_layout(recipe.granularity);
+}
+
+// Columns of what is quantized: C of tokens, K of weights.
+std::int64_t columns_of(const Problem& problem) { return problem.layout == Layout::uniform ? problem.k : problem.c; }
+const char* columns_name(const Problem& problem) { return problem.layout == Layout::uniform ? "K" : "C"; }
+
+std::int64_t weight_scales(const Problem& problem) {
+  return problem.g * ceil_div(problem.n, 128) * ceil_div(problem.k, 128);
+}
+
+Advice not_a_multiple(const char* name, std::int64_t value, std::int64_t of) {
+  return {fmt::format("{}={}: not a multiple of {}", name, value, of),
+          fmt::format("pad {} to {}", name, round_up(value, of))};
+}
+
+Advice too_large(const char* name, std::int64_t value, std::int64_t limit) {
+  return {fmt::format("{}={}: more than {}", name, value, limit), fmt::format("split the work along {}", name)};
+}
+
+// Columns of D that a grid of this config covers.
+std::int64_t covered_columns(const Facts& f) {
+  return round_up(f.problem.n, std::int64_t{f.gemm().block_n} * f.gemm().cluster_n);
+}
+
+std::int64_t accumulators_per_thread(const GemmConfig& config) {
+  return std::int64_t{config.block_m / config.warpgroups_m} * (config.block_n / config.warpgroups_n) / 128;
+}
+
+// Math threads share 65536 registers with the producer: 240 each for one or two warpgroups, 160 for three.
+std::int64_t accumulators_that_fit(const GemmConfig& config) {
+  return config.warpgroups_m * config.warpgroups_n <= 2 ? 128 : 64;
+}
+
+using enum Scope;
+using enum Verdict;
+constexpr Subject any = Subject::any, gemm = Subject::gemm, quantize = Subject::quantize;
+
+const Rule kRules[] = {
+    // ---- What is implemented.
+    {"arch.implemented", problem, any, unsupported, "the kernels use wgmma, setmaxnreg and TMA as sm_90a has them",
+     [](const Facts& f) { return f.device.arch == "sm_90a"; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("arch '{}': no kernel for it yet", f.device.arch), "the archs with kernels are: sm_90a"};
+     }},
+    {"operation.implemented", problem, any, unsupported, "an operation needs a kernel template",
+     [](const Facts& f) { return contains(implemented_operations(), to_string(f.problem.op)); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{}: no kernel for this operation yet", to_string(f.problem.op)),
+               fmt::format("the operations with kernels are: {}", fmt::join(implemented_operations(), ", "))};
+     }},
+    {"layout.implemented", problem, any, unsupported, "a kernel finds its groups in the layouts that it knows",
+     [](const Facts& f) { return find_family(f.problem) != nullptr; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{}: no kernel for this layout yet", kind_of(f.problem)),
+               fmt::format("the layouts of {} with kernels are: {}", to_string(f.problem.op),
+                           fmt::join(implemented_layouts(f.problem.op), ", "))};
+     }},
+    {"flag.implemented", problem, any, unsupported, "a flag changes what a kernel computes",
+     [](const Facts& f) { return f.problem.flags == 0; },
+     [](const Facts& f) -> Advice {
+       return {
+           fmt::format("{}: not implemented for {} yet", fmt::join(given_flags(f.problem), " "), kind_of(f.problem)),
+           "leave it out"};
+     }},
+    {"activation.implemented", problem, any, unsupported, "no kernel fuses an activation yet",
+     [](const Facts& f) { return f.problem.act == Activation::none; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("act={}: not implemented for {} yet", to_string(f.problem.act), kind_of(f.problem)),
+               "apply the activation in a kernel of its own"};
+     }},
+    {"epilogue.implemented", problem, gemm, unsupported, "no GEMM quantizes its output yet",
+     [](const Facts& f) { return !f.problem.out; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("out={}: not implemented for {} yet", to_string(*f.problem.out), kind_of(f.problem)),
+               "write d=bf16 and quantize it with a quantize problem"};
+     }},
+    {"direction.implemented", problem, quantize, unsupported, "the quantizers write rows, not their transpose, so far",
+     [](const Facts& f) { return f.problem.dir == Direction::row; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("dir={}: not implemented for {} yet", f.problem.dir == Direction::col ? "col" : "row,col",
+                           kind_of(f.problem)),
+               "use dir=row"};
+     }},
+    {"weights.implemented", problem, gemm, unsupported, "B is read through one tensor map over [G*N, K]",
+     [](const Facts& f) { return !f.problem.weights_by_pointer; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("w=pointers: not implemented for {} yet", kind_of(f.problem)),
+               "put the weights of all groups in one buffer [G, N, K]"};
+     }},
+
+    // ---- Every item that is needed, and no other.
+    {"problem.missing-item", problem, any, illegal, "a kernel is specialized on these",
+     [](const Facts& f) { return missing_items(f.problem).empty(); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} without {}", kind_of(f.problem), fmt::join(missing_items(f.problem), ", ")),
+               fmt::format("add {}", fmt::join(missing_items(f.problem), ", "))};
+     }},
+    {"problem.unused-item", problem, any, illegal, "an item without effect is a misunderstanding",
+     [](const Facts& f) { return unused_items(f.problem).empty(); },
+     [](const Facts& f) -> Advice {
+       std::vector<std::string_view> forms;
+       for (const std::string_view key : unused_items(f.problem)) forms.push_back(form_of(key));
+       return {fmt::format("{} does not take {}", kind_of(f.problem), fmt::join(forms, ", ")), "leave it out"};
+     }},
+    {"problem.size-positive", problem, any, illegal, "a size counts something",
+     [](const Facts& f) {
+       const Problem& p = f.problem;
+       return p.g >= 0 && p.n >= 0 && p.k >= 0 && p.c >= 0 && p.al >= 0;  // 0 would be missing
+     },
+     [](const Facts& f) -> Advice {
+       const Problem& p = f.problem;
+       return {fmt::format("a size below 1 in '{}'", p.to_string()), "sizes are 1 or more"};
+     }},
+
+    // ---- Recipes and types.
+    {"recipe.pair", problem, gemm, unsupported,
+     "the kernel multiplies one scale per row of A with one per 128 rows of B",
+     [](const Facts& f) {
+       return is_scheme(*f.problem.a, DType::e4m3, Granularity::block_1x128) &&
+              is_scheme(*f.problem.b, DType::e4m3, Granularity::block_128x128);
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("a={} b={}: no kernel for this pair yet", to_string(*f.problem.a), to_string(*f.problem.b)),
+               "the pairs with kernels are: a=e4m3:1x128 b=e4m3:128x128"};
+     }},
+    {"recipe.of-layout", problem, quantize, unsupported, "tokens get a scale per row, weights one per 128 x 128",
+     [](const Facts& f) { return is_scheme(*f.problem.out, DType::e4m3, quantized_granularity(f.problem.layout)); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("out={}: no kernel for {} yet", to_string(*f.problem.out), kind_of(f.problem)),
+               fmt::format("use out=e4m3:{}", to_string(quantized_granularity(f.problem.layout)))};
+     }},
+    {"recipe.power-of-two", problem, any, unsupported, "producer and consumer agree on how scales are rounded",
+     [](const Facts& f) {
+       const std::vector<Recipe> recipes = recipes_of(f.problem);
+       return std::none_of(recipes.begin(), recipes.end(), [](const Recipe& recipe) { return recipe.power_of_two; });
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format(":pow2 is not implemented for {} yet", kind_of(f.problem)), "leave it out"};
+     }},
+    {"scale-layout.implemented", problem, any, unsupported, "scales are read and written as mn_major and block2d",
+     [](const Facts& f) {
+       const std::vector<Recipe> recipes = recipes_of(f.problem);
+       return std::all_of(recipes.begin(), recipes.end(), has_default_scales);
+     },
+     [](const Facts& f) -> Advice {
+       const std::vector<Recipe> recipes = recipes_of(f.problem);
+       const Recipe& recipe = *std::find_if_not(recipes.begin(), recipes.end(), has_default_scales);
+       return {fmt::format("@{}: not implemented for {} of {} yet", to_string(recipe.scale_layout),
+                           to_string(recipe.granularity), kind_of(f.problem)),
+               fmt::format("use @{}, which is the default", to_string(default_scale_layout(recipe.granularity)))};
+     }},
+    {"type.of-output", problem, gemm, unsupported, "the epilogue rounds to bf16",
+     [](const Facts& f) { return f.problem.d == DType::bf16; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("d={}: not implemented for {} yet", to_string(*f.problem.d), kind_of(f.problem)),
+               "use d=bf16"};
+     }},
+    {"type.of-input", problem, quantize, unsupported, "the quantizers read bf16",
+     [](const Facts& f) { return f.problem.in == DType::bf16; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("in={}: not implemented for {} yet", to_string(*f.problem.in), kind_of(f.problem)),
+               "use in=bf16"};
+     }},
+    {"splits.starts-of-padded", problem, any, illegal, "with gaps between groups, starts do not say where a group ends",
+     [](const Facts& f) { return f.problem.layout != Layout::padded || f.problem.splits.form != SplitsForm::starts; },
+     [](const Facts& f) -> Advice {
+       const char* type = f.problem.splits.is_i64 ? "i64" : "i32";
+       return {fmt::format("splits={}/starts: starts of a padded buffer do not say where its groups end", type),
+               fmt::format("pass sizes (splits={0}) or ends (splits={0}/ends)", type)};
+     }},
+
+    // ---- Limits.
+    {"groups.at-most-1024", problem, any, illegal, "the tile scheduler keeps a table of groups in shared memory",
+     [](const Facts& f) { return f.problem.g <= kMaxGroups; },
+     [](const Facts& f) { return too_large("G", f.problem.g, kMaxGroups); }},
+    {"padded.alignment-at-most-1048576", problem, any, illegal, "group starts are 32-bit row numbers",
+     [](const Facts& f) { return f.problem.al <= kMaxAlignment; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("al={}: more than {}", f.problem.al, kMaxAlignment), "use a smaller alignment"};
+     }},
+    {"gemm.n-multiple-of-8", problem, gemm, illegal, "rows of D are 16-byte multiples, as TMA needs",
+     [](const Facts& f) { return f.problem.n % 8 == 0; },
+     [](const Facts& f) { return not_a_multiple("N", f.problem.n, 8); }},
+    {"gemm.k-multiple-of-16", problem, gemm, illegal, "rows of FP8 operands are 16-byte multiples, as TMA needs",
+     [](const Facts& f) { return f.problem.k % 16 == 0; },
+     [](const Facts& f) { return not_a_multiple("K", f.problem.k, 16); }},
+    {"gemm.k-at-most-262144", problem, gemm, illegal, "the scales of B along K stay in shared memory",
+     [](const Facts& f) { return f.problem.k <= kMaxGemmK; },
+     [](const Facts& f) { return too_large("K", f.problem.k, kMaxGemmK); }},
+    {"quantize.columns-multiple-of-16", problem, quantize, illegal, "rows of FP8 are 16-byte multiples, as TMA needs",
+     [](const Facts& f) { return columns_of(f.problem) % 16 == 0; },
+     [](const Facts& f) { return not_a_multiple(columns_name(f.problem), columns_of(f.problem), 16); }},
+    {"quantize.columns-at-most-16777216", problem, quantize, illegal, "column indices are 32-bit",
+     [](const Facts& f) { return columns_of(f.problem) <= kMaxColumns; },
+     [](const Facts& f) { return too_large(columns_name(f.problem), columns_of(f.problem), kMaxColumns); }},
+    {"weights.rows-fit-32-bit", problem, any, illegal, "TMA coordinates are 32-bit",
+     [](const Facts& f) { return f.problem.n <= kMaxWeightRows / std::max<std::int64_t>(f.problem.g, 1); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("G={} N={}: more than {} rows of weights", f.problem.g, f.problem.n, kMaxWeightRows),
+               "split the call by groups"};
+     }},
+    {"weights.scales-fit-32-bit", problem, any, illegal, "scale indices are 32-bit",
+     [](const Facts& f) { return weight_scales(f.problem) <= kMaxScales; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("G={} N={} K={}: more than {} scales", f.problem.g, f.problem.n, f.problem.k, kMaxScales),
+               "split the call by groups"};
+     }},
+
+    // ---- Configs of the GEMM.
+    {"gemm.config-of-gemm", config, gemm, illegal, "a config belongs to its operation",
+     [](const Facts& f) { return std::holds_alternative<GemmConfig>(*f.config); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("config '{}' is not one of a GEMM", to_string(*f.config)), "use a GemmConfig"};
+     }},
+    {"gemm.warpgroups-1-to-3", config, gemm, illegal, "the registers of a multiprocessor hold three math warpgroups",
+     [](const Facts& f) {
+       const GemmConfig& c = f.gemm();
+       return c.warpgroups_m >= 1 && c.warpgroups_n >= 1 && c.warpgroups_m <= 3 && c.warpgroups_n <= 3 &&
+              c.warpgroups_m * c.warpgroups_n <= 3;
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{}x{} math warpgroups", f.gemm().warpgroups_m, f.gemm().warpgroups_n), "use one to three"};
+     }},
+    {"gemm.block-at-most-256", config, gemm, illegal, "a TMA box has at most 256 rows",
+     [](const Facts& f) {
+       return f.gemm().block_m >= 1 && f.gemm().block_m <= 256 && f.gemm().block_n >= 1 && f.gemm().block_n <= 256;
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("block {}x{}", f.gemm().block_m, f.gemm().block_n), "use 1 to 256 rows and columns"};
+     }},
+    {"gemm.warpgroup-owns-64-rows", config, gemm, illegal, "wgmma computes 64 rows",
+     [](const Facts& f) { return f.gemm().block_m % (64 * f.gemm().warpgroups_m) == 0; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("block_m={} over {} warpgroups: not multiples of 64 rows each", f.gemm().block_m,
+                           f.gemm().warpgroups_m),
+               fmt::format("use a multiple of {} rows", 64 * f.gemm().warpgroups_m)};
+     }},
+    {"gemm.warpgroup-owns-128-columns", config, gemm, illegal, "one scale of B covers 128 columns",
+     [](const Facts& f) { return f.gemm().block_n % (128 * f.gemm().warpgroups_n) == 0; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("block_n={} over {} warpgroups: not multiples of 128 columns each", f.gemm().block_n,
+                           f.gemm().warpgroups_n),
+               fmt::format("use a multiple of {} columns", 128 * f.gemm().warpgroups_n)};
+     }},
+    {"gemm.accumulators-fit-registers", config, gemm, illegal, "accumulators and one partial sum stay in registers",
+     [](const Facts& f) { return accumulators_per_thread(f.gemm()) <= accumulators_that_fit(f.gemm()); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} accumulators per thread, {} fit", accumulators_per_thread(f.gemm()),
+                           accumulators_that_fit(f.gemm())),
+               "use a smaller block"};
+     }},
+    {"gemm.stages-2-to-16", config, gemm, illegal, "loads run ahead of the math by at least one stage",
+     [](const Facts& f) { return f.gemm().stages >= 2 && f.gemm().stages <= 16; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} stages", f.gemm().stages), "use 2 to 16"};
+     }},
+    {"gemm.cluster-1-or-2", config, gemm, illegal, "larger clusters leave multiprocessors without work",
+     [](const Facts& f) { return f.gemm().cluster_n == 1 || f.gemm().cluster_n == 2; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("cluster of {}", f.gemm().cluster_n), "use 1 or 2"};
+     }},
+    {"gemm.tile-not-far-wider-than-n", config, gemm, illegal, "columns that D has not are computed for nothing",
+     [](const Facts& f) {
+       const bool narrowest = f.gemm().block_n * f.gemm().cluster_n == kNarrowestTile;
+       return narrowest || 2 * f.problem.n >= covered_columns(f);
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("N={}: less than half of the {} columns that the thread blocks cover", f.problem.n,
+                           covered_columns(f)),
+               "use a narrower block or no cluster"};
+     }},
+    {"gemm.shared-memory-fits", config, gemm, illegal, "a thread block has this much shared memory and no more",
+     [](const Facts& f) { return gemm_shared_memory_bytes(f.problem, f.gemm()) <= f.device.shared_memory_per_block; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} bytes of shared memory, {} has {}", gemm_shared_memory_bytes(f.problem, f.gemm()),
+                           f.device.arch, f.device.shared_memory_per_block),
+               "use a smaller block or fewer stages"};
+     }},
+
+    // ---- Configs of the quantizers.
+    {"quantize.config-of-quantize", config, quantize, illegal, "a config belongs to its operation",
+     [](const Facts& f) { return std::holds_alternative<QuantizeConfig>(*f.config); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("config '{}' is not one of a quantizer", to_string(*f.config)), "use a QuantizeConfig"};
+     }},
+    {"quantize.eight-rows-per-thread", config, quantize, illegal,
+     "the reduction over a block halves eight rows at a time",
+     [](const Facts& f) { return f.quantize().rows_per_thread == 8; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} rows per thread", f.quantize().rows_per_thread), "use 8"};
+     }},
+    {"quantize.threads", config, quantize, illegal,
+     "whole warps; 128 x 128 blocks of weights need 256 threads of 8 x 8 elements",
+     [](const Facts& f) {
+       const int threads = f.quantize().threads;
+       const bool whole_warps = threads >= 32 && threads <= 1024 && threads % 32 == 0;
+       return f.problem.layout == Layout::uniform ? threads == 256 : whole_warps;
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} threads", f.quantize().threads),
+               f.problem.layout == Layout::uniform ? "use 256" : "use a multiple of 32 up to 1024"};
+     }},
+    {"quantize.blocks-fit-multiprocessor", config, quantize, illegal, "a multiprocessor holds 2048 threads",
+     [](const Facts& f) {
+       const QuantizeConfig& c = f.quantize();
+       return c.blocks_per_sm >= 1 && c.blocks_per_sm <= kThreadsPerSm / c.threads;
+     },
+     [](const Facts& f) -> Advice {
+       return {
+           fmt::format("{} blocks of {} threads per multiprocessor", f.quantize().blocks_per_sm, f.quantize().threads),
+           fmt::format("use 1 to {} blocks", kThreadsPerSm / f.quantize().threads)};
+     }},
+};
+
+bool applies(const Rule& rule, Scope scope, Operation op) {
+  if (rule.scope != scope) return false;
+  return rule.subject == any || (rule.subject == gemm && op == Operation::gemm) ||
+         (rule.subject == quantize && op == Operation::quantize);
+}
+
+std::optional<Refusal> first_refusal(Scope scope, const Facts& facts) {
+  for (const Rule& rule : kRules) {
+    if (!applies(rule, scope, facts.problem.op) || rule.holds(facts)) continue;
+    const Advice advice = rule.says(facts);
+    return Refusal{rule.id, fmt::format("{} (rule {}); {}", advice.got, rule.id, advice.next),
+                   rule.verdict == illegal ? ErrorCode::invalid_problem : ErrorCode::no_kernel};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Refusal> refuse(const Problem& p, const DeviceFacts& device) {
+  return first_refusal(Scope::problem, {p, device});
+}
+
+std::optional<Refusal> refuse(const Spec& spec, const DeviceFacts& device) {
+  DeviceFacts target = device;
+  target.arch = spec.arch;
+  if (std::optional<Refusal> refused = refuse(spec.problem, target)) return refused;
+  return first_refusal(Scope::config, {spec.problem, target, &spec.config});
+}
+
+void throw_refusal(const Refusal& refusal, const Problem& p) {
+  throw Error(refusal.code, fmt::format("{}, or run: octet explain '{}'", refusal.message, p.to_string()));
+}
+
+std::vector<RuleDescription> rule_descriptions() {
+  std::vector<RuleDescription> descriptions;
+  for (const Rule& rule : kRules) {
+    descriptions.push_back({rule.id, rule.scope == Scope::problem ? "problem" : "config", rule.why});
+  }
+  return descriptions;
+}
+
+}  // namespace octet

@@ -1,0 +1,130 @@
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "octet/explain.h"
+#include "runtime/candidates.h"
+#include "runtime/cost.h"
+#include "runtime/rules.h"
+
+namespace octet {
+namespace {
+
+// A candidate that is this little dearer than the best is kept where the next larger bucket chose it: the model is not
+// that exact, and every switch is one more kernel to compile and to load.
+constexpr double kWorthSwitching = 1.02;
+
+std::vector<Candidate> candidates_of(const Problem& problem, const DeviceFacts& device) {
+  std::vector<Candidate> candidates;
+  const auto add = [&](const auto& table) {
+    for (const auto& row : table) {
+      Spec spec{problem, row.config, device.arch};
+      std::optional<Refusal> refused = refuse(spec, device);
+      candidates.push_back({std::move(spec), std::move(refused)});
+    }
+  };
+  if (problem.op == Operation::gemm) {
+    add(gemm_candidates());
+  } else {
+    add(quantize_candidates(problem.layout));
+  }
+  return candidates;
+}
+
+// `row` is the candidate's place in its table.
+double cost_us(const Problem& problem, const DeviceFacts& device, std::size_t row, int index) {
+  return problem.op == Operation::gemm
+             ? gemm_cost_us(problem, gemm_candidates()[row], device, index)
+             : quantize_cost_us(problem, quantize_candidates(problem.layout)[row], device, index);
+}
+
+// The choice for every bucket: choices[b] for b in 1 ... kBuckets, each an index into candidates; -1 when none is
+// legal. Buckets are decided from the largest down, so a choice depends on the bucket and on nothing else.
+std::vector<int> choices_of(const Problem& problem, const DeviceFacts& device,
+                            const std::vector<Candidate>& candidates) {
+  std::vector<int> choices(kBuckets + 1, -1);
+  for (int index = kBuckets, kept = -1; index >= 1; --index) {
+    int best = -1;
+    double best_cost = 0, kept_cost = 0;
+    for (std::size_t row = 0; row < candidates.size(); ++row) {
+      if (candidates[row].refused) continue;
+      const double cost = cost_us(problem, device, row, index);
+      if (static_cast<int>(row) == kept) kept_cost = cost;
+      if (best < 0 || cost < best_cost) {
+        best = static_cast<int>(row);
+        best_cost = cost;
+      }
+    }
+    if (kept < 0 || kept_cost > kWorthSwitching * best_cost) kept = best;
+    choices[static_cast<std::size_t>(index)] = kept;
+  }
+  return choices;
+}
+
+// Legal candidates of a legal problem, or the error that select and variants throw.
+std::vector<Candidate> checked_candidates(const Problem& problem, const DeviceFacts& device) {
+  if (const std::optional<Refusal> refused = refuse(problem, device)) throw_refusal(*refused, problem);
+  std::vector<Candidate> candidates = candidates_of(problem, device);
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.refused) return candidates;
+  }
+  const Candidate& last = candidates.back();
+  throw Error(ErrorCode::no_kernel, fmt::format("no config can do '{}'; the last one tried, {}: {}; run: octet explain "
+                                                "'{}' to see them all",
+                                                problem.to_string(), to_string(last.spec.config), last.refused->message,
+                                                problem.to_string()));
+}
+
+}  // namespace
+
+Explanation explain(const Problem& problem, const DeviceFacts& device, std::int64_t expected_m) {
+  Explanation explanation;
+  explanation.problem = problem;
+  explanation.device = device;
+  explanation.expected_m = expected_m;
+  explanation.refused = refuse(problem, device);
+  if (explanation.refused) return explanation;
+
+  explanation.candidates = candidates_of(problem, device);
+  const int asked = bucket(expected_m);
+  for (std::size_t row = 0; row < explanation.candidates.size(); ++row) {
+    Candidate& candidate = explanation.candidates[row];
+    if (!candidate.refused) candidate.cost_us = cost_us(problem, device, row, asked);
+  }
+  const std::vector<int> choices = choices_of(problem, device, explanation.candidates);
+  explanation.chosen = choices[static_cast<std::size_t>(asked)];
+  for (int index = 1, before = -1; index <= kBuckets; ++index) {
+    const int choice = choices[static_cast<std::size_t>(index)];
+    if (choice == before) continue;
+    explanation.breakpoints.push_back(
+        {first_rows(index), explanation.candidates[static_cast<std::size_t>(choice)].spec.name()});
+    before = choice;
+  }
+  return explanation;
+}
+
+Spec select(const Problem& problem, const DeviceFacts& device, std::int64_t expected_m) {
+  std::vector<Candidate> candidates = checked_candidates(problem, device);
+  const int choice = choices_of(problem, device, candidates)[static_cast<std::size_t>(bucket(expected_m))];
+  return std::move(candidates[static_cast<std::size_t>(choice)].spec);
+}
+
+std::vector<Spec> variants(const Problem& problem, std::int64_t max_m, const DeviceFacts& device) {
+  if (max_m < 1) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("max_m={}: give at least 1 row per group", max_m));
+  }
+  const std::vector<Candidate> candidates = checked_candidates(problem, device);
+  const std::vector<int> choices = choices_of(problem, device, candidates);
+  std::vector<bool> used(candidates.size());
+  for (int index = 1; index <= bucket(max_m); ++index) {
+    used[static_cast<std::size_t>(choices[static_cast<std::size_t>(index)])] = true;
+  }
+  used[static_cast<std::size_t>(choices[static_cast<std::size_t>(bucket(0))])] = true;  // M unknown
+  std::vector<Spec> specs;
+  for (std::size_t row = 0; row < candidates.size(); ++row) {
+    if (used[row]) specs.push_back(candidates[row].spec);
+  }
+  return specs;
+}
+
+}  // namespace octet

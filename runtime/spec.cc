@@ -1,0 +1,68 @@
+#include "octet/spec.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace octet {
+namespace {
+
+bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+std::string text_of(const GemmConfig& config) {
+  return fmt::format("bm{} bn{} wg{}x{} st{} cl{}{}", config.block_m, config.block_n, config.warpgroups_m,
+                     config.warpgroups_n, config.stages, config.cluster_n, config.whole_tile_store ? " tile" : "");
+}
+
+std::string text_of(const QuantizeConfig& config) {
+  return fmt::format("t{} r{} b{}", config.threads, config.rows_per_thread, config.blocks_per_sm);
+}
+
+// Every run of other characters becomes one '_'. The canonical text stays readable back: its keys are distinct words in
+// a fixed order, and the value of one key is never the next key.
+std::string identifier(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    if (is_alphanumeric(c)) {
+      name += c;
+    } else if (!name.empty() && name.back() != '_') {
+      name += '_';
+    }
+  }
+  return name;
+}
+
+std::string without_separators(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    if (is_alphanumeric(c)) name += c;
+  }
+  return name;
+}
+
+}  // namespace
+
+bool operator==(const GemmConfig& x, const GemmConfig& y) noexcept {
+  return x.block_m == y.block_m && x.block_n == y.block_n && x.warpgroups_m == y.warpgroups_m &&
+         x.warpgroups_n == y.warpgroups_n && x.stages == y.stages && x.cluster_n == y.cluster_n &&
+         x.whole_tile_store == y.whole_tile_store;
+}
+
+bool operator==(const QuantizeConfig& x, const QuantizeConfig& y) noexcept {
+  return x.threads == y.threads && x.rows_per_thread == y.rows_per_thread && x.blocks_per_sm == y.blocks_per_sm;
+}
+
+std::string to_string(const Config& config) {
+  return std::visit([](const auto& value) { return text_of(value); }, config);
+}
+
+std::string Spec::name() const {
+  return fmt::format("{}__{}__{}", identifier(problem.to_string()), identifier(to_string(config)),
+                     without_separators(arch));
+}
+
+bool operator==(const Spec& x, const Spec& y) noexcept {
+  return x.problem == y.problem && x.config == y.config && x.arch == y.arch;
+}
+
+}  // namespace octet

@@ -108,9 +108,9 @@ as_root() {
 }
 apt_install() {
   have apt-get || fail "no apt-get on this system; install by its own means what stands above (names are Debian's)"
-  local options=(-o Dpkg::Use-Pty=0 -qq)
-  as_root apt-get "${options[@]}" update </dev/null
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get "${options[@]}" install -y --no-install-recommends "$@" </dev/null
+  # What a package says while it unpacks is of no interest; what goes wrong is on stderr.
+  as_root apt-get -qq update </dev/null
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" </dev/null >/dev/null
 }
 fetch_wheels() {
   local python folder=$build/cuda-wheels
@@ -118,7 +118,8 @@ fetch_wheels() {
   rm -rf "$folder.part" # what an interrupted run left
   mkdir -p "$folder.part/download"
   "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
-    --dest "$folder.part/download" "${CUDA_WHEELS[@]}" </dev/null
+    --dest "$folder.part/download" "${CUDA_WHEELS[@]}" </dev/null ||
+    fail "pip could not download the wheels; install a CUDA toolkit and set CUDA_HOME, or see to pip's access to PyPI"
   for wheel in "$folder.part/download"/*.whl; do
     "$python" -m zipfile -e "$wheel" "$folder.part"
   done

@@ -1,5 +1,6 @@
 #include "runtime/nvrtc.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,6 +47,16 @@ void resolve(const DynamicLibrary& library, const char* name, Function*& target,
                           "Set OCTET_NVRTC_LIBRARY to the path of a libnvrtc.so of CUDA {}.{} or later, or run: pip "
                           "install nvidia-cuda-nvrtc",
                           describe(tried), oldest_major, oldest_minor));
+}
+
+// At its first compile NVRTC opens its built-in headers by bare name. PyPI's wheels have no RPATH, so a library that
+// was opened by path, outside the loader's folders, would not find the file beside it: it does when that is loaded
+// already. Where this fails NVRTC may still find another one; if not, the compile log says so.
+void load_builtins(const Nvrtc& nvrtc) {
+  const std::string folder = nvrtc.path().substr(0, nvrtc.path().rfind('/') + 1);
+  if (folder.empty()) return;
+  const std::string path = fmt::format("{}libnvrtc-builtins.so.{}.{}", folder, nvrtc.major(), nvrtc.minor());
+  dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
 }  // namespace
@@ -97,6 +108,7 @@ std::shared_ptr<const Nvrtc> Nvrtc::open_from(const LibrarySearch& search) {
   if (!find_library(
           search, [&nvrtc](const DynamicLibrary& library) { return nvrtc->bind(library); }, tried))
     fail(search, tried);
+  load_builtins(*nvrtc);
   return nvrtc;
 }
 

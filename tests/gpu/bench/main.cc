@@ -1,0 +1,217 @@
+// octet-bench: the speed of Octet's kernels against the yardsticks of the same run.
+#include <algorithm>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/gpu/bench/host.h"
+#include "tests/gpu/bench/packed.h"
+#include "tests/gpu/bench/quantize.h"
+#include "tests/gpu/parallel.h"
+
+namespace octet::bench {
+namespace {
+
+struct Arguments {
+  std::string json_file, filter;
+  bool quick = false, config_sweep = false;
+
+  bool wants(const std::string& table, const std::string& name) const {
+    return filter.empty() || (table + " " + name).find(filter) != std::string::npos;
+  }
+};
+
+struct Report {
+  Yardsticks yardsticks;
+  HostTimes host;
+  std::vector<Row> rows, sweep;
+  std::string nvrtc;  // "13.0.88"
+};
+
+template <typename Value>
+nlohmann::ordered_json or_null(const std::optional<Value>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json to_json(const Row& row, const Yardsticks& yardsticks) {
+  nlohmann::ordered_json json = {{"table", row.table},  {"name", row.name},     {"g", row.g},
+                                 {"m", or_null(row.m)}, {"n", or_null(row.n)},  {"k", row.k},
+                                 {"rows", row.rows},    {"us", row.us},         {"tflops", row.tflops},
+                                 {"gbps", row.gbps},    {"config", row.config}, {"bar", or_null(row.bar)}};
+  if (row.peer_us) {
+    json["peer_us"] = scaled_peer_us(row, yardsticks);
+    json["limit"] = or_null(row.limit);
+  }
+  json["pass"] = passes(row, yardsticks);
+  if (!row.fault.empty()) json["fault"] = row.fault;
+  return json;
+}
+
+nlohmann::ordered_json to_json(const Report& report) {
+  char name[256] = {};
+  int version = 0;
+  check(Driver::get().cuDeviceGetName(name, sizeof name, 0), "cuDeviceGetName");
+  check(Driver::get().cuDriverGetVersion(&version), "cuDriverGetVersion");
+  nlohmann::ordered_json json = {{"device", name},
+                                 {"driver", fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10)},
+                                 {"nvrtc", report.nvrtc},
+                                 {"yardsticks",
+                                  {{"copy_gbps", report.yardsticks.copy_gbps},
+                                   {"cublaslt_fp8_8192_tflops", or_null(report.yardsticks.cublaslt_fp8_8192_tflops)}}},
+                                 {"host",
+                                  {{"launch_us", report.host.launch_us},
+                                   {"bare_launch_us", report.host.bare_launch_us},
+                                   {"prepare_us", report.host.prepare_us}}}};
+  json["bench"] = nlohmann::ordered_json::array();
+  for (const Row& row : report.rows) json["bench"].push_back(to_json(row, report.yardsticks));
+  if (!report.sweep.empty()) json["sweep"] = nlohmann::ordered_json::array();
+  for (const Row& row : report.sweep) json["sweep"].push_back(to_json(row, report.yardsticks));
+  return json;
+}
+
+void say(const Row& row) {
+  std::cout << fmt::format("{} [{}] {:.1f} us {}\n", row.name, row.config, row.us,
+                           row.fault.empty() ? "" : "WRONG: " + row.fault)
+            << std::flush;
+}
+
+// "nvrtc 13.0.88" without its first word.
+std::string nvrtc_version(const std::string& toolchain) { return toolchain.substr(toolchain.find(' ') + 1); }
+
+// Compiling takes longer than measuring: all kernels of a problem list first, on several threads.
+std::vector<Gemm> prepare_all(Runtime& runtime, const std::vector<Spec>& specs) {
+  std::vector<Gemm> kernels(specs.size());
+  test::parallel_for(
+      specs.size(), [&](std::size_t i) { kernels[i] = runtime.prepare_gemm(specs[i], 0); }, 8);
+  return kernels;
+}
+
+class Bench {
+ public:
+  explicit Bench(const Arguments& arguments)
+      : arguments_(arguments),
+        timer_(arguments.quick ? Protocol{1, 5} : Protocol{}),
+        operands_(random_),
+        facts_(Runtime::device_facts(0)) {}
+
+  Report run() {
+    std::cout << random_.note() << '\n';
+    Report report;
+    const Yardsticks before = measure_yardsticks(timer_, operands_);
+    run_packed(report);
+    run_quantize(report);
+    if (arguments_.config_sweep) run_sweep(report);
+    report.host = measure_host(runtime_);
+    // The chip is hotter now than it was: the rows lie between the two.
+    report.yardsticks = mean(before, measure_yardsticks(timer_, operands_));
+    return report;
+  }
+
+ private:
+  static Yardsticks mean(const Yardsticks& x, const Yardsticks& y) {
+    Yardsticks both{(x.copy_gbps + y.copy_gbps) / 2, std::nullopt};
+    if (x.cublaslt_fp8_8192_tflops && y.cublaslt_fp8_8192_tflops) {
+      both.cublaslt_fp8_8192_tflops = (*x.cublaslt_fp8_8192_tflops + *y.cublaslt_fp8_8192_tflops) / 2;
+    }
+    return both;
+  }
+
+  std::vector<PackedProblem> wanted_packed() const {
+    std::vector<PackedProblem> wanted;
+    for (PackedProblem& packed : packed_problems()) {
+      if (arguments_.wants("packed", packed.name())) wanted.push_back(std::move(packed));
+    }
+    return wanted;
+  }
+
+  void run_packed(Report& report) {
+    const std::vector<PackedProblem> wanted = wanted_packed();
+    std::vector<Spec> specs;
+    for (const PackedProblem& packed : wanted) {
+      specs.push_back(select(packed.problem.to_problem(), facts_, packed.expected_m));
+    }
+    const std::vector<Gemm> kernels = prepare_all(runtime_, specs);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      report.rows.push_back(PackedRun(wanted[i], operands_).measure(kernels[i], timer_, random_));
+      report.nvrtc = nvrtc_version(runtime_.build(specs[i]).toolchain);
+      say(report.rows.back());
+    }
+  }
+
+  void run_quantize(Report& report) {
+    for (const QuantizeBenchmark& benchmark : quantize_benchmarks()) {
+      if (!arguments_.wants("quantize", benchmark.name())) continue;
+      const Quantize kernel = runtime_.prepare(benchmark.problem);
+      report.rows.push_back(measure(benchmark, kernel, operands_, timer_, random_));
+      say(report.rows.back());
+    }
+  }
+
+  void run_sweep(Report& report) {
+    for (const PackedProblem& packed : wanted_packed()) {
+      std::vector<Spec> specs;
+      for (const Candidate& candidate : explain(packed.problem.to_problem(), facts_, packed.expected_m).candidates) {
+        if (!candidate.refused) specs.push_back(candidate.spec);
+      }
+      PackedRun run(packed, operands_);
+      std::vector<Row> rows;
+      for (const Gemm& gemm : prepare_all(runtime_, specs)) rows.push_back(run.measure(gemm, timer_, random_));
+      std::stable_sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) { return x.us < y.us; });
+      report.sweep.insert(report.sweep.end(), rows.begin(), rows.end());
+    }
+  }
+
+  const Arguments& arguments_;
+  test::Random random_;
+  Timer timer_;
+  Operands operands_;
+  DeviceFacts facts_;
+  Runtime runtime_;
+};
+
+bool all_right(const std::vector<Row>& rows) {
+  return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.fault.empty(); });
+}
+
+int run(const Arguments& arguments) {
+  test::use_device();
+  const Report report = Bench(arguments).run();
+  if (!report.sweep.empty()) std::cout << "\nEvery legal config:\n" << table_text(report.sweep, report.yardsticks);
+  std::cout << '\n' << table_text(report.rows, report.yardsticks);
+  std::cout << fmt::format("host: launch {:.2f} us, bare cuLaunchKernelEx {:.2f} us, prepare (warm) {:.2f} us\n",
+                           report.host.launch_us, report.host.bare_launch_us, report.host.prepare_us);
+  if (!arguments.json_file.empty()) {
+    std::ofstream out(arguments.json_file);
+    out << to_json(report).dump(2) << '\n';
+    if (!out.flush()) throw std::runtime_error("cannot write " + arguments.json_file);
+  }
+  return all_right(report.rows) && all_right(report.sweep) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace octet::bench
+
+int main(int argc, char** argv) {
+  octet::bench::Arguments arguments;
+  CLI::App app(
+      "Times Octet's kernels on device 0 against the yardsticks of the same run.\n"
+      "Exit status: 0, or 1 when a result is wrong. A row that misses its bar is marked 'slow'.");
+  app.add_option("--json", arguments.json_file, "write the figures to this file");
+  app.add_option("--filter", arguments.filter, "only rows whose 'table problem' contains this");
+  app.add_flag("--quick", arguments.quick, "median of 5 calls instead of 20");
+  app.add_flag("--config-sweep", arguments.config_sweep, "also time every legal config of the packed rows");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return octet::bench::run(arguments);
+  } catch (const std::exception& error) {
+    std::cerr << "octet-bench: " << error.what() << '\n';
+    return 1;
+  }
+}

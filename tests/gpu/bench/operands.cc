@@ -1,0 +1,45 @@
+#include "tests/gpu/bench/operands.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "octet/reference.h"
+
+namespace octet::bench {
+namespace {
+
+constexpr std::size_t kCodes = (std::size_t{64} << 20) - 59;
+constexpr std::size_t kValues = (std::size_t{1} << 22) - 3;
+constexpr std::size_t kScales = (std::size_t{1} << 20) - 3;
+
+test::Buffer repeat(const test::Buffer& bank, std::size_t bytes) {
+  test::Buffer all(bytes);
+  for (std::size_t done = 0; done < bytes; done += bank.bytes()) {
+    const std::size_t piece = std::min(bank.bytes(), bytes - done);
+    check(Driver::get().cuMemcpyDtoDAsync(all.address(done), bank.address(), piece, nullptr), "cuMemcpyDtoDAsync");
+  }
+  return all;
+}
+
+std::vector<std::uint16_t> normal_values(test::Random& random) {
+  std::vector<std::uint16_t> values(kValues);
+  for (std::uint16_t& value : values) value = reference::to_bf16(random.normal());
+  return values;
+}
+
+std::vector<float> small_scales(test::Random& random) {
+  std::vector<float> scales(kScales);
+  for (float& scale : scales) scale = random.uniform(0.001F, 0.01F);
+  return scales;
+}
+
+}  // namespace
+
+Operands::Operands(test::Random& random)
+    : codes_(random.codes(kCodes)), values_(normal_values(random)), scales_(small_scales(random)) {}
+
+test::Buffer Operands::codes(std::size_t count) const { return repeat(codes_, count); }
+test::Buffer Operands::values(std::size_t count) const { return repeat(values_, count * sizeof(std::uint16_t)); }
+test::Buffer Operands::scales(std::size_t count) const { return repeat(scales_, count * sizeof(float)); }
+
+}  // namespace octet::bench

@@ -1,0 +1,24 @@
+// Large random inputs: a bank is drawn once on the host and repeated on the device.
+#pragma once
+
+#include <cstdint>
+
+#include "tests/gpu/device.h"
+#include "tests/gpu/random.h"
+
+namespace octet::bench {
+
+// The periods are odd, so that neither rows nor tiles of a matrix repeat. Zeros and constants would draw less power
+// than real data and flatter every matrix product.
+class Operands {
+ public:
+  explicit Operands(test::Random& random);
+  test::Buffer codes(std::size_t count) const;   // finite e4m3 codes
+  test::Buffer values(std::size_t count) const;  // bf16, normal
+  test::Buffer scales(std::size_t count) const;  // f32 in [0.001, 0.01]
+
+ private:
+  test::Buffer codes_, values_, scales_;
+};
+
+}  // namespace octet::bench

@@ -1,0 +1,46 @@
+#include "tests/gpu/bench/row.h"
+
+#include <fmt/format.h>
+
+namespace octet::bench {
+namespace {
+
+// cuBLASLt's FP8 8192^3 in the run in which the peers were measured.
+constexpr double kPeerYardstickTflops = 1475;
+
+std::string verdict(const Row& row, const Yardsticks& yardsticks) {
+  if (!row.fault.empty()) return "WRONG: " + row.fault;
+  return passes(row, yardsticks) ? "ok" : "slow";
+}
+
+}  // namespace
+
+double scaled_peer_us(const Row& row, const Yardsticks& yardsticks) {
+  const double tflops = yardsticks.cublaslt_fp8_8192_tflops.value_or(kPeerYardstickTflops);
+  return row.peer_us.value_or(0) * kPeerYardstickTflops / tflops;
+}
+
+bool passes(const Row& row, const Yardsticks& yardsticks) {
+  if (!row.fault.empty()) return false;
+  if (row.bar && row.gbps < *row.bar * yardsticks.copy_gbps) return false;
+  return !row.limit || row.us <= *row.limit * scaled_peer_us(row, yardsticks);
+}
+
+std::string table_text(const std::vector<Row>& rows, const Yardsticks& yardsticks) {
+  std::string text = fmt::format("{:<62} {:>30} {:>8} {:>7} {:>6} {:>6} {:>5}\n", "problem", "config", "us", "TFLOPS",
+                                 "GB/s", "ratio", "bar");
+  for (const Row& row : rows) {
+    // Time over the peer's, or share of the copy: at most, or at least, the bar.
+    const double ratio = row.peer_us ? row.us / scaled_peer_us(row, yardsticks) : row.gbps / yardsticks.copy_gbps;
+    const std::string m = row.m ? fmt::format(" ~{} rows each", *row.m) : "";
+    text += fmt::format("{:<62} {:>30} {:>8.1f} {:>7.0f} {:>6.0f} {:>6.3f} {:>5.2f} {}\n", row.name + m, row.config,
+                        row.us, row.tflops, row.gbps, ratio, row.limit ? *row.limit : row.bar.value_or(0),
+                        verdict(row, yardsticks));
+  }
+  const auto& tflops = yardsticks.cublaslt_fp8_8192_tflops;
+  text += fmt::format("yardsticks: copy {:.0f} GB/s, cuBLASLt FP8 8192^3 {}\n", yardsticks.copy_gbps,
+                      tflops ? fmt::format("{:.0f} TFLOPS", *tflops) : "not found: peer times are not scaled");
+  return text;
+}
+
+}  // namespace octet::bench

@@ -54,8 +54,8 @@ std::optional<Entry> Store::find_in(const Layer& layer, const Key& key, const st
   if (!faults.directory.empty()) warn_unusable(layer, faults.directory);
   damaged_ += faults.entries.size();
   if (!faults.entries.empty()) {
-    warn_once("damage", "cache entry " + faults.entries.front() +
-                            "; it is not used and the kernel is built again (all of them: octet cache verify)");
+    warn_once("", "cache entry " + faults.entries.front() +
+                      "; it is not used and the kernel is built again (all of them: octet cache verify)");
   }
   return entry;
 }

@@ -56,7 +56,7 @@ class Store {
  private:
   std::optional<Entry> find_in(const Layer& layer, const Key& key, const std::string& toolchain);
   void each(const std::function<void(LayerItem)>& visit) const;
-  void warn_once(const std::string& topic, const std::string& message) const;
+  void warn_once(const std::string& topic, const std::string& message) const;  // topic: a path, "" for damage
   void warn_unusable(const Layer& layer, const std::string& fault) const;
 
   StoreOptions options_;

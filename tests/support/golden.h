@@ -40,8 +40,7 @@ inline DType dtype(const std::string& word) {
 // FNV-1a, 64 bits.
 inline std::uint64_t digest(const void* data, std::size_t bytes) {
   std::uint64_t hash = 0xCBF29CE484222325u;
-  for (std::size_t i = 0; i < bytes; ++i)
-    hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001B3u;
+  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001B3u;
   return hash;
 }
 

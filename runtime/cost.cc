@@ -3,7 +3,8 @@
 //   tile    = max(math, feed) + overhead
 //   math    = 2 * block_m * block_n * up(K, 128) / (the candidate's rate of one multiprocessor)
 //   feed    = bytes that one block takes from L2 per tile / (a multiprocessor's share of L2); a cluster loads A once
-//   compute = tile * waves, waves = clusters of work / clusters that run at once, rounded up
+//   compute = tile * waves, waves = clusters of work / clusters that run at once, rounded up; where the total is not
+//             known exactly, the mean of that over what the total may be, so that the choice does not flap with it
 //   memory  = weights, tokens and output once each / DRAM bandwidth
 //   cost    = launch + max(compute, memory) + 0.1 * min(compute, memory)
 //
@@ -30,11 +31,17 @@ constexpr double kSpread = 0.3;  // group sizes around their mean
 
 constexpr std::int64_t kScaleBlock = 128;
 
-// Integral of ceil(x / block) over [0, rows].
-double integral_of_tiles(double rows, double block) {
-  const double whole = std::floor(rows / block);
-  const double rest = rows - whole * block;
-  return block * whole * (whole + 1) / 2 + rest * (whole + 1);
+// Integral of ceil(x / unit) over [0, x].
+double integral_of_ceil(double x, double unit) {
+  const double whole = std::floor(x / unit);
+  const double rest = x - whole * unit;
+  return unit * whole * (whole + 1) / 2 + rest * (whole + 1);
+}
+
+// Mean of ceil(x / unit) for x spread evenly around `middle` by a share of it.
+double mean_of_ceil(double middle, double spread, double unit) {
+  const double low = (1 - spread) * middle, high = (1 + spread) * middle;
+  return (integral_of_ceil(high, unit) - integral_of_ceil(low, unit)) / (high - low);
 }
 
 double last_rows(int index) { return static_cast<double>(kBucketRows) * index; }
@@ -50,12 +57,18 @@ double tile_us(const Problem& problem, const GemmCandidate& candidate) {
   return std::max(math, feed) + candidate.tile_overhead_us;
 }
 
+// How far the sum of all groups may be from its middle: the bucket's width, or what is left of the groups' own spread.
+double spread_of_total(std::int64_t groups, int index) {
+  return std::max(kBucketRows / 2.0 / middle_rows(index), kSpread / std::sqrt(static_cast<double>(groups)));
+}
+
 double waves(const Problem& problem, const GemmConfig& config, const DeviceFacts& device, int index) {
   const auto clusters_n = static_cast<double>(ceil_div(problem.n, std::int64_t{config.block_n} * config.cluster_n));
   const double clusters =
       static_cast<double>(problem.g) * tiles_per_group(index, config.block_m, problem.g) * clusters_n;
-  const int at_once = std::max(1, device.sm_count / config.cluster_n);
-  return std::ceil(clusters / at_once);
+  const double at_once = std::max(1, device.sm_count / config.cluster_n);
+  if (problem.g == 1) return std::ceil(clusters / at_once);  // exact: every M of a bucket needs the same tiles
+  return mean_of_ceil(clusters, spread_of_total(problem.g, index), at_once);
 }
 
 double dram_us(const Problem& problem, int index) {
@@ -68,8 +81,7 @@ double dram_us(const Problem& problem, int index) {
 
 double tiles_per_group(int index, int block_m, std::int64_t groups) {
   if (groups == 1) return std::ceil(last_rows(index) / block_m);
-  const double low = (1 - kSpread) * middle_rows(index), high = (1 + kSpread) * middle_rows(index);
-  return (integral_of_tiles(high, block_m) - integral_of_tiles(low, block_m)) / (high - low);
+  return mean_of_ceil(middle_rows(index), kSpread, block_m);
 }
 
 double gemm_cost_us(const Problem& problem, const GemmCandidate& candidate, const DeviceFacts& device, int index) {
@@ -86,6 +98,18 @@ double quantize_cost_us(const Problem& problem, const QuantizeCandidate& candida
   const double bytes_per_element = 2 + 1 + 4.0 / (weights ? kScaleBlock * kScaleBlock : kScaleBlock);
   const double rate = candidate.gigabytes_per_s * 1e3 * device.sm_count / kReferenceMultiprocessors;
   return kLaunchUs + rows * columns * bytes_per_element / std::min(rate, candidate.gigabytes_per_s * 1e3);
+}
+
+int choose(const std::vector<std::optional<double>>& costs, int kept) {
+  int best = -1;
+  double best_cost = 0;
+  for (std::size_t row = 0; row < costs.size(); ++row) {
+    if (!costs[row] || (best >= 0 && *costs[row] >= best_cost)) continue;
+    best = static_cast<int>(row);
+    best_cost = *costs[row];
+  }
+  if (kept < 0) return best;
+  return *costs[static_cast<std::size_t>(kept)] <= kWorthSwitching * best_cost ? kept : best;
 }
 
 }  // namespace octet

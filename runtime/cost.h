@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "octet/device.h"
 #include "octet/problem.h"
@@ -32,5 +34,11 @@ double tiles_per_group(int index, int block_m, std::int64_t groups);
 double gemm_cost_us(const Problem& problem, const GemmCandidate& candidate, const DeviceFacts& device, int index);
 double quantize_cost_us(const Problem& problem, const QuantizeCandidate& candidate, const DeviceFacts& device,
                         int index);
+
+// The row to take: `kept`, what the next larger bucket took (-1: none), as long as it costs at most kWorthSwitching
+// times the cheapest; else the cheapest, the first of equals. A row without a cost is not legal; -1 when none is.
+// The model is not more exact than that, and every switch is one more kernel to compile and to load.
+inline constexpr double kWorthSwitching = 1.02;
+int choose(const std::vector<std::optional<double>>& costs, int kept);
 
 }  // namespace octet

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include "octet/explain.h"
+#include "runtime/cost.h"
 
 namespace octet {
 namespace {
 
 std::string expected_text(std::int64_t expected_m) {
-  return expected_m > 0 ? fmt::format("{}", expected_m) : std::string("not said");
+  return expected_m > 0 ? fmt::format("{} rows per group", expected_m)
+                        : fmt::format("not said, counts as {} rows per group", kUnknownRows);
 }
 
 // The choice may be a little dearer than the cheapest: select.cc says why.
@@ -35,10 +37,17 @@ std::string candidates_text(const Explanation& explanation) {
   return text;
 }
 
+// The config alone: all of one problem's specs share the rest of their names.
+std::string config_text(const Explanation& explanation, const std::string& spec_name) {
+  const auto found = std::find_if(explanation.candidates.begin(), explanation.candidates.end(),
+                                  [&](const Candidate& candidate) { return candidate.spec.name() == spec_name; });
+  return found == explanation.candidates.end() ? spec_name : to_string(found->spec.config);
+}
+
 std::string breakpoints_text(const Explanation& explanation) {
   std::string text = "choice by expected rows per group\n";
   for (const Explanation::Breakpoint& breakpoint : explanation.breakpoints) {
-    text += fmt::format("  from {:>5}  {}\n", breakpoint.from, breakpoint.spec_name);
+    text += fmt::format("  from {:>5}  {}\n", breakpoint.from, config_text(explanation, breakpoint.spec_name));
   }
   return text;
 }
@@ -46,9 +55,9 @@ std::string breakpoints_text(const Explanation& explanation) {
 }  // namespace
 
 std::string to_text(const Explanation& explanation) {
-  std::string text = fmt::format("problem   {}\narch      {}, {} multiprocessors\nexpected  {} rows per group\n",
-                                 explanation.problem.to_string(), explanation.device.arch, explanation.device.sm_count,
-                                 expected_text(explanation.expected_m));
+  std::string text =
+      fmt::format("problem   {}\narch      {}, {} multiprocessors\nexpected  {}\n", explanation.problem.to_string(),
+                  explanation.device.arch, explanation.device.sm_count, expected_text(explanation.expected_m));
   if (explanation.refused) return text + fmt::format("refused   {}\n", explanation.refused->message);
   text += candidates_text(explanation);
   if (explanation.chosen < 0) return text + "no candidate is left\n";

@@ -166,8 +166,8 @@ Advice not_a_multiple(const char* name, std::int64_t value, std::int64_t of) {
           fmt::format("pad {} to {}", name, round_up(value, of))};
 }
 
-Advice too_large(const char* name, std::int64_t value, std::int64_t limit) {
-  return {fmt::format("{}={}: more than {}", name, value, limit), fmt::format("split the work along {}", name)};
+Advice too_large(const char* name, std::int64_t value, std::int64_t limit, const char* next) {
+  return {fmt::format("{}={}: more than {}", name, value, limit), next};
 }
 
 // Columns of D that a grid of this config covers.
@@ -193,20 +193,19 @@ const Rule kRules[] = {
     {"arch.implemented", problem, any, unsupported, "the kernels use wgmma, setmaxnreg and TMA as sm_90a has them",
      [](const Facts& f) { return f.device.arch == "sm_90a"; },
      [](const Facts& f) -> Advice {
-       return {fmt::format("arch '{}': no kernel for it yet", f.device.arch), "the archs with kernels are: sm_90a"};
+       return {fmt::format("arch '{}': no kernel for it yet", f.device.arch), "use sm_90a"};
      }},
     {"operation.implemented", problem, any, unsupported, "an operation needs a kernel template",
      [](const Facts& f) { return contains(implemented_operations(), to_string(f.problem.op)); },
      [](const Facts& f) -> Advice {
        return {fmt::format("{}: no kernel for this operation yet", to_string(f.problem.op)),
-               fmt::format("the operations with kernels are: {}", fmt::join(implemented_operations(), ", "))};
+               fmt::format("use {}", fmt::join(implemented_operations(), " or "))};
      }},
     {"layout.implemented", problem, any, unsupported, "a kernel finds its groups in the layouts that it knows",
      [](const Facts& f) { return find_family(f.problem) != nullptr; },
      [](const Facts& f) -> Advice {
        return {fmt::format("{}: no kernel for this layout yet", kind_of(f.problem)),
-               fmt::format("the layouts of {} with kernels are: {}", to_string(f.problem.op),
-                           fmt::join(implemented_layouts(f.problem.op), ", "))};
+               fmt::format("use {}", fmt::join(implemented_layouts(f.problem.op), " or "))};
      }},
     {"flag.implemented", problem, any, unsupported, "a flag changes what a kernel computes",
      [](const Facts& f) { return f.problem.flags == 0; },
@@ -246,7 +245,7 @@ const Rule kRules[] = {
      [](const Facts& f) { return missing_items(f.problem).empty(); },
      [](const Facts& f) -> Advice {
        return {fmt::format("{} without {}", kind_of(f.problem), fmt::join(missing_items(f.problem), ", ")),
-               fmt::format("add {}", fmt::join(missing_items(f.problem), ", "))};
+               fmt::format("add {}", fmt::join(missing_items(f.problem), " and "))};
      }},
     {"problem.unused-item", problem, any, illegal, "an item without effect is a misunderstanding",
      [](const Facts& f) { return unused_items(f.problem).empty(); },
@@ -274,7 +273,7 @@ const Rule kRules[] = {
      },
      [](const Facts& f) -> Advice {
        return {fmt::format("a={} b={}: no kernel for this pair yet", to_string(*f.problem.a), to_string(*f.problem.b)),
-               "the pairs with kernels are: a=e4m3:1x128 b=e4m3:128x128"};
+               "use a=e4m3:1x128 b=e4m3:128x128"};
      }},
     {"recipe.of-layout", problem, quantize, unsupported, "tokens get a scale per row, weights one per 128 x 128",
      [](const Facts& f) { return is_scheme(*f.problem.out, DType::e4m3, quantized_granularity(f.problem.layout)); },
@@ -325,12 +324,10 @@ const Rule kRules[] = {
     // ---- Limits.
     {"groups.at-most-1024", problem, any, illegal, "the tile scheduler keeps a table of groups in shared memory",
      [](const Facts& f) { return f.problem.g <= kMaxGroups; },
-     [](const Facts& f) { return too_large("G", f.problem.g, kMaxGroups); }},
+     [](const Facts& f) { return too_large("G", f.problem.g, kMaxGroups, "split the groups among several calls"); }},
     {"padded.alignment-at-most-1048576", problem, any, illegal, "group starts are 32-bit row numbers",
      [](const Facts& f) { return f.problem.al <= kMaxAlignment; },
-     [](const Facts& f) -> Advice {
-       return {fmt::format("al={}: more than {}", f.problem.al, kMaxAlignment), "use a smaller alignment"};
-     }},
+     [](const Facts& f) { return too_large("al", f.problem.al, kMaxAlignment, "use a smaller alignment"); }},
     {"gemm.n-multiple-of-8", problem, gemm, illegal, "rows of D are 16-byte multiples, as TMA needs",
      [](const Facts& f) { return f.problem.n % 8 == 0; },
      [](const Facts& f) { return not_a_multiple("N", f.problem.n, 8); }},
@@ -339,13 +336,16 @@ const Rule kRules[] = {
      [](const Facts& f) { return not_a_multiple("K", f.problem.k, 16); }},
     {"gemm.k-at-most-262144", problem, gemm, illegal, "the scales of B along K stay in shared memory",
      [](const Facts& f) { return f.problem.k <= kMaxGemmK; },
-     [](const Facts& f) { return too_large("K", f.problem.k, kMaxGemmK); }},
+     [](const Facts& f) { return too_large("K", f.problem.k, kMaxGemmK, "split K and add the results"); }},
     {"quantize.columns-multiple-of-16", problem, quantize, illegal, "rows of FP8 are 16-byte multiples, as TMA needs",
      [](const Facts& f) { return columns_of(f.problem) % 16 == 0; },
      [](const Facts& f) { return not_a_multiple(columns_name(f.problem), columns_of(f.problem), 16); }},
     {"quantize.columns-at-most-16777216", problem, quantize, illegal, "column indices are 32-bit",
      [](const Facts& f) { return columns_of(f.problem) <= kMaxColumns; },
-     [](const Facts& f) { return too_large(columns_name(f.problem), columns_of(f.problem), kMaxColumns); }},
+     [](const Facts& f) {
+       return too_large(columns_name(f.problem), columns_of(f.problem), kMaxColumns,
+                        "split the columns among several calls");
+     }},
     {"weights.rows-fit-32-bit", problem, any, illegal, "TMA coordinates are 32-bit",
      [](const Facts& f) { return f.problem.n <= kMaxWeightRows / std::max<std::int64_t>(f.problem.g, 1); },
      [](const Facts& f) -> Advice {
@@ -487,11 +487,15 @@ std::optional<Refusal> refuse(const Problem& p, const DeviceFacts& device) {
   return first_refusal(Scope::problem, {p, device});
 }
 
+std::optional<Refusal> refuse_config(const Problem& p, const Config& c, const DeviceFacts& device) {
+  return first_refusal(Scope::config, {p, device, &c});
+}
+
 std::optional<Refusal> refuse(const Spec& spec, const DeviceFacts& device) {
   DeviceFacts target = device;
   target.arch = spec.arch;
   if (std::optional<Refusal> refused = refuse(spec.problem, target)) return refused;
-  return first_refusal(Scope::config, {spec.problem, target, &spec.config});
+  return refuse_config(spec.problem, spec.config, target);
 }
 
 void throw_refusal(const Refusal& refusal, const Problem& p) {

@@ -12,7 +12,9 @@ namespace octet {
 
 // The first rule of the table that says no; empty when all hold. Pure functions.
 std::optional<Refusal> refuse(const Problem& problem, const DeviceFacts& device);
-// The problem's rules, then the config's. For a spec that the caller made, as well as for candidates.
+// The rules of configs alone, for a problem that is known to be legal on this device.
+std::optional<Refusal> refuse_config(const Problem& problem, const Config& config, const DeviceFacts& device);
+// Both, for a spec that the caller made. The arch is the spec's.
 std::optional<Refusal> refuse(const Spec& spec, const DeviceFacts& device);
 
 // Error with the refusal's code and message, and the command that explains more.

@@ -10,17 +10,11 @@
 namespace octet {
 namespace {
 
-// A candidate that is this little dearer than the best is kept where the next larger bucket chose it: the model is not
-// that exact, and every switch is one more kernel to compile and to load.
-constexpr double kWorthSwitching = 1.02;
-
 std::vector<Candidate> candidates_of(const Problem& problem, const DeviceFacts& device) {
   std::vector<Candidate> candidates;
   const auto add = [&](const auto& table) {
     for (const auto& row : table) {
-      Spec spec{problem, row.config, device.arch};
-      std::optional<Refusal> refused = refuse(spec, device);
-      candidates.push_back({std::move(spec), std::move(refused)});
+      candidates.push_back({{problem, row.config, device.arch}, refuse_config(problem, row.config, device)});
     }
   };
   if (problem.op == Operation::gemm) {
@@ -38,24 +32,23 @@ double cost_us(const Problem& problem, const DeviceFacts& device, std::size_t ro
              : quantize_cost_us(problem, quantize_candidates(problem.layout)[row], device, index);
 }
 
+// Of the legal candidates, in table order.
+std::vector<std::optional<double>> costs_of(const Problem& problem, const DeviceFacts& device,
+                                            const std::vector<Candidate>& candidates, int index) {
+  std::vector<std::optional<double>> costs(candidates.size());
+  for (std::size_t row = 0; row < candidates.size(); ++row) {
+    if (!candidates[row].refused) costs[row] = cost_us(problem, device, row, index);
+  }
+  return costs;
+}
+
 // The choice for every bucket: choices[b] for b in 1 ... kBuckets, each an index into candidates; -1 when none is
 // legal. Buckets are decided from the largest down, so a choice depends on the bucket and on nothing else.
 std::vector<int> choices_of(const Problem& problem, const DeviceFacts& device,
                             const std::vector<Candidate>& candidates) {
   std::vector<int> choices(kBuckets + 1, -1);
   for (int index = kBuckets, kept = -1; index >= 1; --index) {
-    int best = -1;
-    double best_cost = 0, kept_cost = 0;
-    for (std::size_t row = 0; row < candidates.size(); ++row) {
-      if (candidates[row].refused) continue;
-      const double cost = cost_us(problem, device, row, index);
-      if (static_cast<int>(row) == kept) kept_cost = cost;
-      if (best < 0 || cost < best_cost) {
-        best = static_cast<int>(row);
-        best_cost = cost;
-      }
-    }
-    if (kept < 0 || kept_cost > kWorthSwitching * best_cost) kept = best;
+    kept = choose(costs_of(problem, device, candidates, index), kept);
     choices[static_cast<std::size_t>(index)] = kept;
   }
   return choices;
@@ -87,10 +80,8 @@ Explanation explain(const Problem& problem, const DeviceFacts& device, std::int6
 
   explanation.candidates = candidates_of(problem, device);
   const int asked = bucket(expected_m);
-  for (std::size_t row = 0; row < explanation.candidates.size(); ++row) {
-    Candidate& candidate = explanation.candidates[row];
-    if (!candidate.refused) candidate.cost_us = cost_us(problem, device, row, asked);
-  }
+  const std::vector<std::optional<double>> costs = costs_of(problem, device, explanation.candidates, asked);
+  for (std::size_t row = 0; row < costs.size(); ++row) explanation.candidates[row].cost_us = costs[row].value_or(0);
   const std::vector<int> choices = choices_of(problem, device, explanation.candidates);
   explanation.chosen = choices[static_cast<std::size_t>(asked)];
   for (int index = 1, before = -1; index <= kBuckets; ++index) {

@@ -1,0 +1,156 @@
+// Rules of configs, on specs that a caller made, and the shared memory that one of them counts.
+#include <functional>
+#include <set>
+
+#include "octet/explain.h"
+#include "runtime/candidates.h"
+#include "runtime/rules.h"
+#include "runtime/shared_memory.h"
+#include "tests/support/catch.h"
+
+namespace {
+
+using octet::GemmConfig;
+using octet::Problem;
+using octet::QuantizeConfig;
+
+const std::string kPair = " a=e4m3:1x128 b=e4m3:128x128 d=bf16";
+const Problem kGemm = Problem::parse("gemm.packed g8 n7168 k2048" + kPair);
+const Problem kTokens = Problem::parse("quantize.packed g8 c2048 in=bf16 out=e4m3:1x128");
+const Problem kWeights = Problem::parse("quantize.uniform g8 n7168 k2048 in=bf16 out=e4m3:128x128");
+
+struct Case {
+  Problem problem;
+  octet::Config config;
+  std::string rule;
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {kGemm, QuantizeConfig{}, "gemm.config-of-gemm"},
+      {kGemm, GemmConfig{256, 128, 4, 1, 3, 2, true}, "gemm.warpgroups-1-to-3"},
+      {kGemm, GemmConfig{128, 256, 2, 2, 3, 2, true}, "gemm.warpgroups-1-to-3"},
+      {kGemm, GemmConfig{128, 128, 0, 1, 3, 2, true}, "gemm.warpgroups-1-to-3"},
+      {kGemm, GemmConfig{128, 128, -1, -1, 3, 2, true}, "gemm.warpgroups-1-to-3"},
+      {kGemm, GemmConfig{384, 128, 3, 1, 3, 2, false}, "gemm.block-at-most-256"},
+      {kGemm, GemmConfig{64, 512, 1, 2, 2, 2, false}, "gemm.block-at-most-256"},
+      {kGemm, GemmConfig{0, 128, 1, 1, 2, 2, false}, "gemm.block-at-most-256"},
+      {kGemm, GemmConfig{128, 128, 3, 1, 3, 2, true}, "gemm.warpgroup-owns-64-rows"},
+      {kGemm, GemmConfig{32, 128, 1, 1, 3, 2, true}, "gemm.warpgroup-owns-64-rows"},
+      {kGemm, GemmConfig{64, 128, 1, 2, 3, 2, true}, "gemm.warpgroup-owns-128-columns"},
+      {kGemm, GemmConfig{64, 192, 1, 1, 3, 2, true}, "gemm.warpgroup-owns-128-columns"},
+      {kGemm, GemmConfig{256, 256, 2, 1, 2, 2, false}, "gemm.accumulators-fit-registers"},
+      {kGemm, GemmConfig{192, 256, 3, 1, 2, 2, false}, "gemm.accumulators-fit-registers"},
+      {kGemm, GemmConfig{128, 128, 2, 1, 1, 2, true}, "gemm.stages-2-to-16"},
+      {kGemm, GemmConfig{64, 128, 1, 1, 17, 1, true}, "gemm.stages-2-to-16"},
+      {kGemm, GemmConfig{128, 128, 2, 1, 4, 4, true}, "gemm.cluster-1-or-2"},
+      {kGemm, GemmConfig{128, 128, 2, 1, 4, 0, true}, "gemm.cluster-1-or-2"},
+      {Problem::parse("gemm.packed g8 n248 k64" + kPair), GemmConfig{128, 256, 2, 1, 3, 2, true},
+       "gemm.tile-not-far-wider-than-n"},
+      {Problem::parse("gemm.packed g8 n120 k64" + kPair), GemmConfig{128, 128, 2, 1, 3, 2, true},
+       "gemm.tile-not-far-wider-than-n"},
+      {kGemm, GemmConfig{128, 256, 2, 1, 5, 2, false}, "gemm.shared-memory-fits"},
+      {kTokens, GemmConfig{}, "quantize.config-of-quantize"},
+      {kTokens, QuantizeConfig{256, 4, 3}, "quantize.eight-rows-per-thread"},
+      {kTokens, QuantizeConfig{100, 8, 3}, "quantize.threads"},
+      {kTokens, QuantizeConfig{0, 8, 3}, "quantize.threads"},
+      {kTokens, QuantizeConfig{2048, 8, 1}, "quantize.threads"},
+      {kWeights, QuantizeConfig{128, 8, 3}, "quantize.threads"},
+      {kTokens, QuantizeConfig{256, 8, 9}, "quantize.blocks-fit-multiprocessor"},
+      {kTokens, QuantizeConfig{256, 8, 0}, "quantize.blocks-fit-multiprocessor"},
+  };
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("every impossible config is refused by its rule") {
+  for (const Case& c : cases()) {
+    INFO(to_string(c.config));
+    const auto refused = octet::refuse(octet::Spec{c.problem, c.config, "sm_90a"}, {});
+    REQUIRE(refused);
+    CHECK(refused->rule == c.rule);
+    CHECK(refused->message.find("(rule " + c.rule + "); ") != std::string::npos);
+  }
+}
+
+TEST_CASE("no rule of configs is without a case above") {
+  std::set<std::string> covered, listed;
+  for (const Case& c : cases()) covered.insert(c.rule);
+  for (const octet::RuleDescription& rule : octet::rule_descriptions()) {
+    if (rule.scope == "config") listed.insert(rule.id);
+  }
+  CHECK(listed == covered);
+}
+
+TEST_CASE("the problem's rules come before the config's") {
+  Problem bad = kGemm;
+  bad.k = 7100;
+  CHECK(octet::refuse(octet::Spec{bad, QuantizeConfig{}, "sm_90a"}, {})->rule == "gemm.k-multiple-of-16");
+}
+
+TEST_CASE("a tile may be wider than N by up to its half, the narrowest by any") {
+  const auto accepts = [](std::int64_t n, const GemmConfig& config) {
+    Problem problem = kGemm;
+    problem.n = n;
+    return !octet::refuse(octet::Spec{problem, config, "sm_90a"}, {});
+  };
+  CHECK(accepts(256, {128, 256, 2, 1, 3, 2, true}));
+  CHECK_FALSE(accepts(248, {128, 256, 2, 1, 3, 2, true}));
+  CHECK(accepts(128, {128, 256, 2, 1, 3, 1, true}));
+  CHECK_FALSE(accepts(120, {128, 256, 2, 1, 3, 1, true}));
+  CHECK(accepts(8, {64, 128, 1, 1, 8, 1, true}));
+}
+
+TEST_CASE("every candidate of the tables is legal for an ordinary problem") {
+  for (const octet::GemmCandidate& candidate : octet::gemm_candidates()) {
+    INFO(to_string(octet::Config(candidate.config)));
+    CHECK_FALSE(octet::refuse(octet::Spec{kGemm, candidate.config, "sm_90a"}, {}));
+  }
+  for (const Problem& problem : {kTokens, kWeights}) {
+    for (const octet::QuantizeCandidate& candidate : octet::quantize_candidates(problem.layout)) {
+      CHECK_FALSE(octet::refuse(octet::Spec{problem, candidate.config, "sm_90a"}, {}));
+    }
+  }
+}
+
+TEST_CASE("shared memory grows with everything that is kept in it") {
+  const GemmConfig base{128, 128, 2, 1, 4, 1, false};
+  const auto bytes = [](const Problem& problem, const GemmConfig& config) {
+    return octet::gemm_shared_memory_bytes(problem, config);
+  };
+  const std::int64_t base_bytes = bytes(kGemm, base);
+  GemmConfig config = base;
+  config.stages = 5;
+  CHECK(bytes(kGemm, config) - base_bytes >= 2 * 128 * 128);  // one more block of A and of B
+  config = base;
+  config.whole_tile_store = true;
+  CHECK(bytes(kGemm, config) - base_bytes == 128 * 128 * 2 - 2 * 64 * 64 * 2);
+  config = base;
+  config.block_m = 64;
+  CHECK(bytes(kGemm, config) < base_bytes);
+  Problem longer = kGemm;
+  longer.k = 4 * kGemm.k;
+  CHECK(bytes(longer, base) - base_bytes >= 2 * 3 * (2048 / 128) * 4);
+  Problem wider = kGemm;
+  wider.g = 1024;
+  CHECK(bytes(wider, base) - base_bytes >= 12 * (1024 - 8) - 128);
+}
+
+TEST_CASE("a device with less shared memory keeps fewer configs") {
+  octet::DeviceFacts small;
+  small.shared_memory_per_block = 160 * 1024;
+  CHECK_FALSE(octet::refuse(octet::Spec{kGemm, GemmConfig{128, 128, 2, 1, 3, 2, true}, "sm_90a"}, small));
+  CHECK(octet::refuse(octet::Spec{kGemm, GemmConfig{128, 256, 2, 1, 4, 2, false}, "sm_90a"}, small)->rule ==
+        "gemm.shared-memory-fits");
+  small.shared_memory_per_block = 48 * 1024;
+  try {
+    octet::select(kGemm, small);
+    FAIL("accepted");
+  } catch (const octet::Error& error) {
+    CHECK(error.code() == octet::ErrorCode::no_kernel);
+    CHECK(std::string(error.what()).find("gemm.shared-memory-fits") != std::string::npos);
+  }
+  CHECK(octet::explain(kGemm, small).chosen == -1);
+  CHECK(octet::explain(kGemm, small).breakpoints.empty());
+}

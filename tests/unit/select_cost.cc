@@ -1,0 +1,117 @@
+// The cost model against values worked out by hand or by brute force.
+#include "runtime/cost.h"
+
+#include <cmath>
+
+#include "tests/support/catch.h"
+
+namespace {
+
+using octet::Problem;
+
+const std::string kPair = " a=e4m3:1x128 b=e4m3:128x128 d=bf16";
+// 10 TFLOPS per multiprocessor, a round number.
+const octet::GemmCandidate kCandidate{{128, 256, 2, 1, 4, 2, false}, 1320, 1.0};
+
+}  // namespace
+
+TEST_CASE("buckets are 64 rows wide, end at 4096, and unknown counts as 4096") {
+  CHECK(octet::bucket(1) == 1);
+  CHECK(octet::bucket(64) == 1);
+  CHECK(octet::bucket(65) == 2);
+  CHECK(octet::bucket(4032) == 63);
+  CHECK(octet::bucket(4033) == 64);
+  CHECK(octet::bucket(4096) == 64);
+  CHECK(octet::bucket(INT64_MAX) == 64);
+  CHECK(octet::bucket(0) == octet::bucket(4096));
+  CHECK(octet::bucket(-5) == octet::bucket(4096));
+  for (int index = 1; index <= octet::kBuckets; ++index) {
+    CHECK(octet::bucket(octet::first_rows(index)) == index);
+    if (index > 1) CHECK(octet::bucket(octet::first_rows(index) - 1) == index - 1);
+  }
+}
+
+TEST_CASE("one group needs the tiles of every M in its bucket exactly") {
+  for (const int block_m : {64, 128, 192, 256}) {
+    for (int m = 1; m <= 4096; ++m) {
+      REQUIRE(octet::tiles_per_group(octet::bucket(m), block_m, 1) == (m + block_m - 1) / block_m);
+    }
+  }
+}
+
+TEST_CASE("many groups need the mean over their spread") {
+  for (const int index : {1, 2, 4, 17, 64}) {
+    for (const int block_m : {64, 128, 192, 256}) {
+      const double middle = 64.0 * index - 32;
+      constexpr int kSteps = 200000;
+      double sum = 0;
+      for (int step = 0; step < kSteps; ++step) {
+        sum += std::ceil(middle * (0.7 + 0.6 * (step + 0.5) / kSteps) / block_m);
+      }
+      CHECK(octet::tiles_per_group(index, block_m, 8) == Approx(sum / kSteps).epsilon(1e-4));
+    }
+  }
+}
+
+TEST_CASE("a GEMM's cost by hand") {
+  // 32 tiles of 128 rows, 2 of 256 columns: 32 clusters, 66 run at once: one wave.
+  // math 2*128*256*1280 / 1e7 = 8.388608 us; feed 1280*(64 + 256) / 65e3 = 6.3 us; overhead 1 us.
+  // memory (512*1280 + 4064*1280 + 2*4064*512) / 4e6 = 2.504704 us.
+  const Problem problem = Problem::parse("gemm.packed g1 n512 k1280" + kPair);
+  CHECK(octet::gemm_cost_us(problem, kCandidate, {}, 64) == Approx(3 + 9.388608 + 0.2504704).epsilon(1e-9));
+
+  // One cluster at a time: 32 waves.
+  octet::DeviceFacts small;
+  small.sm_count = 2;
+  CHECK(octet::gemm_cost_us(problem, kCandidate, small, 64) == Approx(3 + 32 * 9.388608 + 0.2504704).epsilon(1e-9));
+
+  // A partial block along K costs a whole one.
+  const Problem partial = Problem::parse("gemm.packed g1 n512 k1168" + kPair);
+  CHECK(octet::gemm_cost_us(partial, kCandidate, {}, 64) == Approx(3 + 9.388608 + 0.1 * 2.376576).epsilon(1e-9));
+
+  // Without a cluster every block takes all of A: feed 1280*(128 + 256) / 74e3 = 6.64 us stays under math, and 64
+  // blocks run at once on 132.
+  octet::GemmCandidate alone = kCandidate;
+  alone.config.cluster_n = 1;
+  CHECK(octet::gemm_cost_us(problem, alone, {}, 64) == Approx(3 + 9.388608 + 0.2504704).epsilon(1e-9));
+
+  // Faster math than L2 can feed: feed decides.
+  octet::GemmCandidate hungry = kCandidate;
+  hungry.tflops = 2640;
+  CHECK(octet::gemm_cost_us(problem, hungry, {}, 64) == Approx(3 + 1280.0 * 320 / 65e3 + 1 + 0.2504704).epsilon(1e-9));
+}
+
+TEST_CASE("few rows cost the weights' way from memory") {
+  // 32 * 6144 * 7168 bytes of weights at 4 TB/s: 352 us, whatever the tile.
+  const Problem problem = Problem::parse("gemm.packed g32 n6144 k7168" + kPair);
+  const double cost = octet::gemm_cost_us(problem, kCandidate, {}, 1);
+  CHECK(cost > 352);
+  CHECK(cost < 1.15 * 352);
+}
+
+TEST_CASE("the cheapest legal row is taken, the first of equals") {
+  CHECK(octet::choose({3.0, 2.0, 2.5}, -1) == 1);
+  CHECK(octet::choose({2.0, 2.0, 2.0}, -1) == 0);
+  CHECK(octet::choose({std::nullopt, 3.0, 3.0}, -1) == 1);
+  CHECK(octet::choose({std::nullopt, 3.0, std::nullopt}, -1) == 1);
+  CHECK(octet::choose({std::nullopt, std::nullopt}, -1) == -1);
+  CHECK(octet::choose({}, -1) == -1);
+}
+
+TEST_CASE("a row that was taken for more rows is kept until switching pays") {
+  CHECK(octet::choose({100.0, 101.9}, 1) == 1);
+  CHECK(octet::choose({100.0, 102.1}, 1) == 0);
+  CHECK(octet::choose({100.0, 99.0, 100.5}, 2) == 2);
+  CHECK(octet::choose({100.0, 50.0, 100.0}, 2) == 1);
+}
+
+TEST_CASE("a quantizer's cost is its bytes") {
+  const octet::QuantizeCandidate candidate{{256, 8, 3}, 4000};
+  // 4064 rows * 7168 columns * (2 + 1 + 4/128) bytes at 4e6 bytes per us.
+  const Problem tokens = Problem::parse("quantize.packed g1 c7168 in=bf16 out=e4m3:1x128");
+  CHECK(octet::quantize_cost_us(tokens, candidate, {}, 64) == Approx(3 + 22.0759).epsilon(1e-4));
+  // Weights: their own rows, whatever M.
+  const Problem weights = Problem::parse("quantize.uniform g2 n2032 k7168 in=bf16 out=e4m3:128x128");
+  CHECK(octet::quantize_cost_us(weights, candidate, {}, 1) == Approx(3 + 21.8502).epsilon(1e-4));
+  CHECK(octet::quantize_cost_us(weights, candidate, {}, 1) == octet::quantize_cost_us(weights, candidate, {}, 64));
+}

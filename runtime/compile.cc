@@ -97,9 +97,7 @@ std::string_view first_error_line(std::string_view log) {
   return first;
 }
 
-// The seed makes symbols with a random part reproducible. NVRTC before 13.0 refuses the option; without it there a
-// source that has no such symbol gives the same bytes all the same. Whatever was left out, the toolchain label tells
-// apart.
+// NVRTC before 13.0 refuses the seed. Sources that export their entry point give the same bytes without it too.
 std::vector<std::string> known_flags(const Nvrtc& nvrtc, std::vector<std::string> flags) {
   const auto is_seed = [](const std::string& flag) { return flag.rfind("--frandom-seed", 0) == 0; };
   if (nvrtc.major() < 13) flags.erase(std::remove_if(flags.begin(), flags.end(), is_seed), flags.end());

@@ -35,7 +35,7 @@ std::string driver_source(int version, int init_result, const std::set<std::stri
                        "; return 0; }\n"
                        "int cuGetErrorName(int e, const char** name) { *name = \"CUDA_ERROR_OF_TEST\"; return 0; }\n"
                        "int cuGetErrorString(int e, const char** text) { *text = \"as the test says\"; return 0; }\n"
-                       "static void* stack[8]; static int depth;\n"
+                       "static void* stack[8]; int depth;\n"
                        "int cuCtxGetCurrent(void** c) { *c = stack[depth]; return 0; }\n"
                        "int cuCtxPushCurrent_v2(void* c) { stack[++depth] = c; return 0; }\n"
                        "int cuCtxPopCurrent_v2(void** c) { *c = stack[depth--]; return 0; }\n"
@@ -111,19 +111,19 @@ TEST_CASE("driver: each function is the version whose signature the header decla
     CHECK(wanted_symbols.count(name) == 1);
   }
   const ScratchFolder folder;
-  build_library(folder / "libcuda.so", driver_source(13000, 0), "libcuda_versions.so");
-  const Driver driver = Driver::open_from(only(folder / "libcuda.so"));
+  build_library(folder / "driver.so", driver_source(13000, 0), "libcuda_versions.so");
+  const Driver driver = Driver::open_from(only(folder / "driver.so"));
   CUdeviceptr pointer = 0;
   CHECK(driver.cuMemAlloc(&pointer, 16) == CUDA_SUCCESS);  // the old cuMemAlloc of the test's driver gives 999
   CHECK(driver.version == 13000);
-  CHECK(driver.path == folder / "libcuda.so");
+  CHECK(driver.path == folder / "driver.so");
 }
 
 TEST_CASE("driver: a driver of CUDA 12.4 lacks cuEventElapsedTime_v2 and is used all the same") {
   const ScratchFolder folder;
   const std::string old_name = "int cuEventElapsedTime(float* ms, void* a, void* b) { *ms = 2.5f; return 0; }\n";
-  build_library(folder / "libcuda.so", driver_source(12040, 0, {"cuEventElapsedTime_v2"}) + old_name, "libcuda_124.so");
-  const Driver driver = Driver::open_from(only(folder / "libcuda.so"));
+  build_library(folder / "driver.so", driver_source(12040, 0, {"cuEventElapsedTime_v2"}) + old_name, "libcuda_124.so");
+  const Driver driver = Driver::open_from(only(folder / "driver.so"));
   float ms = 0;
   CHECK(driver.cuEventElapsedTime(&ms, nullptr, nullptr) == CUDA_SUCCESS);
   CHECK(ms == 2.5f);
@@ -131,8 +131,8 @@ TEST_CASE("driver: a driver of CUDA 12.4 lacks cuEventElapsedTime_v2 and is used
 
 TEST_CASE("D20: a driver that is too old is refused with the versions of driver and toolkit") {
   const ScratchFolder folder;
-  build_library(folder / "libcuda.so", driver_source(11080, 0, {"cuLibraryLoadData"}), "libcuda_118.so");
-  const std::string message = failure_of(only(folder / "libcuda.so"));
+  build_library(folder / "driver.so", driver_source(11080, 0, {"cuLibraryLoadData"}), "libcuda_118.so");
+  const std::string message = failure_of(only(folder / "driver.so"));
   INFO(message);
   CHECK(contains(message, "is a driver of CUDA 11.8 and lacks cuLibraryLoadData; CUDA 12.0 or later is needed"));
   CHECK(contains(message, "built with the headers of CUDA 1"));
@@ -140,14 +140,14 @@ TEST_CASE("D20: a driver that is too old is refused with the versions of driver 
 
 TEST_CASE("driver: a library without the driver's functions is no driver") {
   const ScratchFolder folder;
-  build_library(folder / "libcuda.so", "int cuInit(unsigned flags) { return 0; }", "libcuda_empty.so");
-  CHECK(contains(failure_of(only(folder / "libcuda.so")), "is not a CUDA driver and lacks cuDriverGetVersion, "));
+  build_library(folder / "driver.so", "int cuInit(unsigned flags) { return 0; }", "libcuda_empty.so");
+  CHECK(contains(failure_of(only(folder / "driver.so")), "is not a CUDA driver and lacks cuDriverGetVersion, "));
 }
 
 TEST_CASE("driver: cuInit's refusal is reported with its name and text") {
   const ScratchFolder folder;
-  build_library(folder / "libcuda.so", driver_source(13000, CUDA_ERROR_NO_DEVICE), "libcuda_nodevice.so");
-  CHECK(failure_of(only(folder / "libcuda.so")) == "cuInit: CUDA_ERROR_OF_TEST (100): as the test says");
+  build_library(folder / "driver.so", driver_source(13000, CUDA_ERROR_NO_DEVICE), "libcuda_nodevice.so");
+  CHECK(failure_of(only(folder / "driver.so")) == "cuInit: CUDA_ERROR_OF_TEST (100): as the test says");
   build_library(folder / "stub.so", driver_source(13000, CUDA_ERROR_STUB_LIBRARY), "libcuda_stub.so");
   CHECK(contains(failure_of(only(folder / "stub.so")), "is the toolkit's stub"));
 }
@@ -155,7 +155,9 @@ TEST_CASE("driver: cuInit's refusal is reported with its name and text") {
 // The rest needs Driver::get to find the test's driver: processes of their own, where it is loaded before.
 
 TEST_CASE("driver: child with the test driver", "[.child]") {
-  REQUIRE(dlopen(std::getenv("OCTET_TEST_DRIVER"), RTLD_NOW | RTLD_GLOBAL) != nullptr);
+  void* library = dlopen(std::getenv("OCTET_TEST_DRIVER"), RTLD_NOW | RTLD_GLOBAL);
+  REQUIRE(library != nullptr);
+  const int& depth = *static_cast<const int*>(dlsym(library, "depth"));
   const Driver& driver = Driver::get();
   CHECK(&Driver::get() == &driver);
 
@@ -171,12 +173,14 @@ TEST_CASE("driver: child with the test driver", "[.child]") {
     CHECK(current() == context_of(2));
     {
       const octet::ScopedContext same(context_of(2));
+      CHECK(depth == 2);  // what is current already is not pushed again
       const octet::ScopedContext inner(context_of(3));
       CHECK(current() == context_of(3));
     }
     CHECK(current() == context_of(2));
   }
   CHECK(current() == context_of(1));
+  CHECK(depth == 1);
 
   CHECK_NOTHROW(octet::check(CUDA_SUCCESS, "cuLaunchKernelEx"));
   const auto message = [](CUresult result) {

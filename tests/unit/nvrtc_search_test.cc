@@ -2,7 +2,9 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -118,6 +120,24 @@ TEST_CASE("nvrtc: a library that the process has loaded comes first, also one th
   const auto nvrtc = Nvrtc::open_from(search_in("libnvrtc_loaded", {folder.string()}));
   CHECK(nvrtc->path() == folder / "libnvrtc_loaded-0a1b2c3d.so.12");
   dlclose(renamed);
+}
+
+TEST_CASE("nvrtc: child with a loader path", "[.child]") {
+  const std::string renamed = std::string(std::getenv("LD_LIBRARY_PATH")) + "/libnvrtc_path-0a1b2c3d.so.12";
+  CHECK(Nvrtc::open_from(search_in("libnvrtc_other", {}))->minor() == 6);
+  REQUIRE(dlopen(renamed.c_str(), RTLD_NOW) != nullptr);
+  CHECK(Nvrtc::open_from(search_in("libnvrtc_path", {}))->path() == renamed);
+}
+
+TEST_CASE("nvrtc: the loader path is searched, after what the process has loaded") {
+  const ScratchFolder folder;
+  build_library(folder / "libnvrtc_other.so.13", library_source(13, 6), "other.so");
+  build_library(folder / "libnvrtc_path.so.13", library_source(13, 1), "path.so");
+  build_library(folder / "libnvrtc_path-0a1b2c3d.so.12", library_source(12, 8), "path_renamed.so");
+  const auto child =
+      octet::test::run_test_case("nvrtc: child with a loader path", "LD_LIBRARY_PATH='" + folder.string() + "'");
+  INFO(child.output);
+  CHECK(child.exit_code == 0);
 }
 
 TEST_CASE("nvrtc: loaded builtins are not taken for the library") {

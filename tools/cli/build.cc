@@ -1,0 +1,216 @@
+// octet build: compiles into the cache whatever of the asked kernels is missing there. Needs no GPU.
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "cache/store.h"
+#include "octet/error.h"
+#include "octet/runtime.h"
+#include "tools/cli/build_list.h"
+#include "tools/cli/command.h"
+#include "tools/cli/json.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/worker_pool.h"
+
+namespace octet::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Request {
+  BuildRequest what;
+  Target target;
+  std::string cache_dir;
+  int jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  bool json = false;
+};
+
+struct Summary {
+  std::size_t kernels = 0, compiled = 0, hits = 0, failed = 0;
+  double seconds = 0;       // of the whole build
+  std::uint64_t bytes = 0;  // of the cubins
+};
+
+Options options_of(const Request& request) {
+  Options options = Options::from_environment();
+  if (!request.cache_dir.empty()) options.cache_dir = request.cache_dir;
+  return options;
+}
+
+// A build that cannot keep its result is a failed build, so say it before compiling. The cache makes its directory
+// itself, with the mode that it wants: what counts here is the nearest folder that exists.
+void check_writable(const std::string& directory) {
+  if (directory.empty()) {
+    throw Error(ErrorCode::cache, "build: there is no cache directory; set OCTET_CACHE_DIR or give --cache-dir");
+  }
+  std::error_code ignored;
+  fs::path existing = fs::absolute(directory, ignored);
+  while (existing.has_relative_path() && !fs::exists(existing, ignored)) existing = existing.parent_path();
+  if (!fs::is_directory(existing, ignored) || ::access(existing.c_str(), W_OK | X_OK) != 0) {
+    throw Error(ErrorCode::cache, fmt::format("build: the cache directory {} cannot be written ({} is in the way); "
+                                              "set OCTET_CACHE_DIR or give --cache-dir",
+                                              directory, existing.string()));
+  }
+}
+
+Json failure(const std::string& message) { return {{"status", "failed"}, {"error", message}}; }
+
+Json build_one(Runtime& runtime, const Spec& spec) {
+  const Built built = runtime.build(spec);
+  return {{"status", built.compiled ? "compiled" : "hit"},
+          {"seconds", built.seconds},
+          {"bytes", built.cubin.size()},
+          {"key", built.key},
+          {"toolchain", built.toolchain},
+          {"resources", to_json(built.resources)}};
+}
+
+// The child's side. Its runtime is made at its first job, after the fork, and serves all of its jobs.
+Job make_job(const std::vector<Spec>& specs, const Options& options) {
+  const auto runtime = std::make_shared<std::optional<Runtime>>();
+  return [&specs, options, runtime](std::size_t index) {
+    Json result;
+    try {
+      if (!runtime->has_value()) runtime->emplace(options);
+      result = build_one(**runtime, specs[index]);
+    } catch (const std::exception& error) {
+      result = failure(error.what());
+    }
+    return result.dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+}
+
+Json result_of(const Spec& spec, const Outcome& outcome) {
+  Json result = to_json(spec);
+  result.update(outcome.died ? failure(fmt::format("{}: the compiling process was {}", spec.name(), outcome.text))
+                             : Json::parse(outcome.text));
+  return result;
+}
+
+std::string progress_line(const Json& result) {
+  const std::string status = result["status"], spec = result["spec"];
+  if (status == "failed") return fmt::format("failed    {}\n{}", spec, result["error"].get<std::string>());
+  if (status == "hit") return fmt::format("hit       {}", spec);
+  return fmt::format("compiled  {} in {:.2f} s", spec, result["seconds"].get<double>());
+}
+
+// What was compiled but did not reach the disk, because it is full for example, is no success of `build`.
+void confirm_stored(std::vector<Json>& results, const std::string& directory) {
+  std::set<std::string> stored;
+  for (const auto& listing : cache::Store({directory, {}}).list()) {
+    if (listing.entry) stored.insert(listing.entry->get("key"));
+  }
+  for (Json& result : results) {
+    if (result["status"] != "compiled" || stored.count(result["key"].get<std::string>()) != 0) continue;
+    result.update(failure(fmt::format("compiled, but could not be stored in {}", directory)));
+  }
+}
+
+std::vector<Json> build_all(const std::vector<Spec>& specs, const Options& options, int jobs) {
+  std::vector<Json> results(specs.size());
+  Progress progress(specs.size());
+  run_in_workers(specs.size(), jobs, make_job(specs, options), [&](std::size_t index, const Outcome& outcome) {
+    results[index] = result_of(specs[index], outcome);
+    progress.step(progress_line(results[index]), results[index]["status"] == "failed");
+  });
+  confirm_stored(results, options.cache_dir);
+  return results;
+}
+
+Summary summarize(const std::vector<Json>& results) {
+  Summary summary;
+  summary.kernels = results.size();
+  for (const Json& result : results) {
+    const std::string status = result["status"];
+    summary.compiled += status == "compiled";
+    summary.hits += status == "hit";
+    summary.failed += status == "failed";
+    if (status != "failed") summary.bytes += result["bytes"].get<std::uint64_t>();
+  }
+  return summary;
+}
+
+void print_table(const Summary& summary, const std::string& directory) {
+  fmt::print("kernels  compiled   hits  failed  seconds       bytes\n");
+  fmt::print("{:>7}  {:>8}  {:>5}  {:>6}  {:>7.2f}  {:>10}\n", summary.kernels, summary.compiled, summary.hits,
+             summary.failed, summary.seconds, summary.bytes);
+  fmt::print("cache: {}\n", directory);
+}
+
+void print_document(const Request& request, const Options& options, const Summary& summary,
+                    const std::vector<Problem>& problems, const std::vector<Json>& results) {
+  Json json = {{"arch", request.target.arch},
+               {"max_m", request.what.max_m},
+               {"cache_dir", options.cache_dir},
+               {"kernels", summary.kernels},
+               {"compiled", summary.compiled},
+               {"hits", summary.hits},
+               {"failed", summary.failed},
+               {"seconds", summary.seconds},
+               {"bytes", summary.bytes},
+               {"problems", Json::array()},
+               {"results", results}};
+  for (const Problem& problem : problems) json["problems"].push_back(problem.to_string());
+  print_json(json);
+}
+
+int build(const Request& request) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<Problem> problems = requested_problems(request.what);
+  const std::vector<Spec> specs = requested_specs(problems, request.what.max_m, request.target.facts());
+  const Options options = options_of(request);
+  check_writable(options.cache_dir);
+  const std::vector<Json> results = build_all(specs, options, request.jobs);
+  Summary summary = summarize(results);
+  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (request.json) {
+    print_document(request, options, summary, problems, results);
+  } else {
+    print_table(summary, options.cache_dir);
+  }
+  if (summary.failed == 0) return kSuccess;
+  fmt::print(stderr, "octet: {} of {} kernels failed\n", summary.failed, summary.kernels);
+  return kFailure;
+}
+
+void add_what(CLI::App& command, BuildRequest& what) {
+  command.add_option("problems", what.problems, "Problems, each in quotes");
+  command.add_option("--from", what.from, "File of problems, one a line; - reads standard input");
+  CLI::Option* config = command.add_option("--hf-config", what.hf_config, "A model's config.json");
+  command.add_option("--ep", what.ep, "Devices that share the experts of the model")
+      ->check(CLI::PositiveNumber)
+      ->needs(config)
+      ->capture_default_str();
+  command.add_option("--tp", what.tp, "Devices that share the columns of each expert")
+      ->check(CLI::PositiveNumber)
+      ->needs(config)
+      ->capture_default_str();
+  command.add_option("--max-m", what.max_m, "Most rows per group that will be seen")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_build(CLI::App& app, Action& action) {
+  const auto request = std::make_shared<Request>();
+  CLI::App* command = app.add_subcommand("build", "Compile kernels into the cache; needs no GPU");
+  add_what(*command, request->what);
+  add_target(*command, request->target);
+  command->add_option("--cache-dir", request->cache_dir, "The cache to fill; default: OCTET_CACHE_DIR");
+  command->add_option("-j,--jobs", request->jobs, "Compiling processes")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--json", request->json, "Print JSON");
+  command->callback([&action, request] { action = [request] { return build(*request); }; });
+}
+
+}  // namespace octet::cli

@@ -1,0 +1,28 @@
+// What `octet build` is asked to compile: problems from the command line, from files and from a model's config,
+// expanded to the kernels that any number of rows can select.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "octet/device.h"
+#include "octet/spec.h"
+
+namespace octet::cli {
+
+struct BuildRequest {
+  std::vector<std::string> problems;  // as typed
+  std::string from;                   // file of problems, one a line, '#' starts a comment; "-" is standard input
+  std::string hf_config;              // config.json of a model
+  std::int64_t ep = 1, tp = 1;
+  std::int64_t max_m = 16384;  // most rows per group
+};
+
+// Every problem once, in the order asked. Throws Error naming the file and line of what it cannot read.
+std::vector<Problem> requested_problems(const BuildRequest& request);
+
+// Every kernel once. A problem that a rule refuses throws before anything is compiled.
+std::vector<Spec> requested_specs(const std::vector<Problem>& problems, std::int64_t max_m, const DeviceFacts& facts);
+
+}  // namespace octet::cli

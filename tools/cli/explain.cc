@@ -1,0 +1,45 @@
+// octet explain: every candidate, the rule that removed it, the cost of the rest, and where the choice changes.
+#include <memory>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "tools/cli/command.h"
+#include "tools/cli/json.h"
+
+namespace octet::cli {
+namespace {
+
+struct Request {
+  std::string problem;
+  Target target;
+  std::int64_t expected_m = 0;
+  bool json = false;
+};
+
+// A refused problem is an answer too: exit code 0.
+int print_explanation(const Request& request) {
+  const Explanation explanation = explain(Problem::parse(request.problem), request.target.facts(), request.expected_m);
+  if (request.json) {
+    print_json(to_json(explanation));
+  } else {
+    const std::string text = to_text(explanation);
+    fmt::print("{}{}", text, text.empty() || text.back() != '\n' ? "\n" : "");
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& action) {
+  const auto request = std::make_shared<Request>();
+  CLI::App* command = app.add_subcommand("explain", "Say why a kernel is chosen for a problem, or why none is");
+  command->add_option("problem", request->problem, "A problem, in quotes")->required();
+  command->add_option("--expected-m", request->expected_m, "Rows per group to expect; 0: unknown")
+      ->check(CLI::NonNegativeNumber);
+  add_target(*command, request->target);
+  command->add_flag("--json", request->json, "Print JSON");
+  command->callback([&action, request] { action = [request] { return print_explanation(*request); }; });
+}
+
+}  // namespace octet::cli

@@ -1,0 +1,79 @@
+// The octet command line: parses, runs one subcommand, and turns every way to fail into one line and an exit code.
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "octet/error.h"
+#include "octet/runtime.h"
+#include "runtime/nvrtc.h"
+#include "tools/cli/command.h"
+
+namespace octet::cli {
+namespace {
+
+// The library's version, and the compiler that it would use: a missing one is a fact here, not an error.
+std::string version_text() {
+  std::string text = fmt::format("octet {}\n", version());
+  try {
+    const auto nvrtc = Nvrtc::open(Options::from_environment().nvrtc_library);
+    text += fmt::format("nvrtc {}.{} ({})", nvrtc->major(), nvrtc->minor(), nvrtc->path());
+  } catch (const Error&) {
+    text += "nvrtc not found: kernels come from the cache only";
+  }
+  return text;
+}
+
+void print_error(std::string_view message) { fmt::print(stderr, "octet: {}\n", message); }
+
+bool is_usage(ErrorCode code) { return code == ErrorCode::invalid_problem || code == ErrorCode::invalid_argument; }
+
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);  // --help, --version
+  print_error(fmt::format("{} (see octet --help)", error.what()));
+  return kUsage;
+}
+
+int run(const Action& action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    print_error(error.what());
+    return is_usage(error.code()) ? kUsage : kFailure;
+  } catch (const std::exception& error) {
+    print_error(error.what());
+    return kFailure;
+  }
+}
+
+int main(int argc, char** argv) {
+  CLI::App app("Octet: FP8 kernels of mixture-of-experts layers, compiled, cached and explained.", "octet");
+  app.footer(
+      "Exit codes: 0 done, 1 the job failed, 2 the input is wrong.\nSettings: OCTET_CACHE_DIR, "
+      "OCTET_CACHE_READONLY_DIRS, OCTET_CACHE_MODE, OCTET_NVRTC_LIBRARY, OCTET_TEMPLATE_DIR, OCTET_DUMP_DIR, "
+      "OCTET_LINEINFO.");
+  app.set_version_flag("--version", version_text, "Versions of the library and of NVRTC");
+  app.require_subcommand(1);
+  Action action;
+  add_build(app, action);
+  add_run(app, action);
+  add_show(app, action);
+  add_explain(app, action);
+  add_variants(app, action);
+  add_rules(app, action);
+  add_cache(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return report_parse_error(app, error);
+  }
+  return run(action);
+}
+
+}  // namespace
+}  // namespace octet::cli
+
+int main(int argc, char** argv) { return octet::cli::main(argc, argv); }

@@ -1,0 +1,100 @@
+#include "tools/cli/run_case.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "octet/error.h"
+
+namespace octet::cli {
+namespace {
+
+constexpr std::int64_t kUsualRows = 256;
+constexpr std::int64_t kTailRows = 37;  // not a multiple of anything that a kernel works in
+
+// Between 0 and twice the usual; not std::uniform_int_distribution, whose result depends on the standard library.
+std::vector<std::int64_t> ragged_sizes(std::int64_t groups, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(groups));
+  for (std::int64_t& size : sizes) size = static_cast<std::int64_t>(random() % (2 * kUsualRows + 1));
+  if (groups >= 4) sizes[random() % sizes.size()] = 1;
+  if (groups >= 4) sizes[random() % sizes.size()] = 0;
+  return sizes;
+}
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_argument, message); }
+
+void check_sizes(const Problem& problem, const std::vector<std::int64_t>& sizes) {
+  if (problem.layout == Layout::uniform) {
+    refuse("--sizes: groups of a uniform problem all have its n rows; leave --sizes out");
+  }
+  if (static_cast<std::int64_t>(sizes.size()) != problem.g) {
+    refuse(fmt::format("--sizes: {} sizes for g{}; give one for each group", sizes.size(), problem.g));
+  }
+  for (const std::int64_t size : sizes) {
+    if (size < 0) refuse(fmt::format("--sizes: {} is negative; give rows per group", size));
+    if (size > std::numeric_limits<std::int32_t>::max()) refuse(fmt::format("--sizes: {} is too large", size));
+  }
+}
+
+std::vector<std::int64_t> sizes_of(const Problem& problem, const std::vector<std::int64_t>& asked, std::uint64_t seed) {
+  if (!asked.empty()) check_sizes(problem, asked);
+  if (!asked.empty()) return asked;
+  if (problem.layout == Layout::uniform)
+    return std::vector<std::int64_t>(static_cast<std::size_t>(problem.g), problem.n);
+  return ragged_sizes(problem.g, seed);
+}
+
+}  // namespace
+
+Case make_case(const Problem& problem, const std::vector<std::int64_t>& sizes, std::uint64_t seed) {
+  Case run;
+  run.problem = problem;
+  run.seed = seed;
+  run.sizes = sizes_of(problem, sizes, seed);
+  run.groups = reference::extents(run.sizes, problem.al);
+  run.rows = std::accumulate(run.sizes.begin(), run.sizes.end(), std::int64_t{0});
+  const std::int64_t end = run.groups.end.empty() ? 0 : run.groups.end.back();
+  run.capacity = end + (problem.layout == Layout::uniform ? 0 : kTailRows);
+  return run;
+}
+
+std::vector<bool> rows_in_groups(const Case& run) {
+  std::vector<bool> inside(static_cast<std::size_t>(run.capacity), false);
+  for (std::size_t g = 0; g < run.sizes.size(); ++g) {
+    std::fill(inside.begin() + run.groups.begin[g], inside.begin() + run.groups.end[g], true);
+  }
+  return inside;
+}
+
+int Verdict::worst_group() const {
+  int worst = -1;
+  // A limit of 0 admits no error at all.
+  const auto badness = [](const GroupResult& group) {
+    if (group.error <= group.limit) return group.limit > 0 ? group.error / group.limit : 0.0;
+    return group.limit > 0 ? group.error / group.limit : 1 + group.error;
+  };
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (groups[g].rows == 0) continue;
+    if (worst < 0 || badness(groups[g]) > badness(groups[static_cast<std::size_t>(worst)])) worst = static_cast<int>(g);
+  }
+  return worst;
+}
+
+bool Verdict::passed() const {
+  // Written so that NaN fails.
+  const auto right = [](const GroupResult& group) { return group.error <= group.limit; };
+  return fault.empty() && std::all_of(groups.begin(), groups.end(), right);
+}
+
+double Verdict::median_us() const {
+  std::vector<double> sorted = execution.times_us;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t n = sorted.size();
+  if (n == 0) return 0;
+  return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+}  // namespace octet::cli

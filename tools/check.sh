@@ -32,7 +32,7 @@ started=$SECONDS
 # Tests must not depend on, nor fill, the cache and the settings of whoever runs them.
 for name in "${!OCTET_@}"; do
   case $name in
-    OCTET_ROOT | OCTET_IGNORE_TOOLKIT | OCTET_NVRTC_LIBRARY) ;;
+    OCTET_ROOT | OCTET_IGNORE_TOOLKIT | OCTET_NVRTC_LIBRARY | OCTET_TEST_*) ;;
     *) unset "$name" ;;
   esac
 done

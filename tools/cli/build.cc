@@ -29,6 +29,7 @@ struct Request {
   BuildRequest what;
   Target target;
   std::string cache_dir;
+  bool dry_run = false;
   int jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   bool json = false;
 };
@@ -125,6 +126,15 @@ std::vector<Json> build_all(const std::vector<Spec>& specs, const Options& optio
   return results;
 }
 
+std::vector<Json> plan_all(const std::vector<Spec>& specs) {
+  std::vector<Json> results;
+  for (const Spec& spec : specs) {
+    results.push_back(to_json(spec));
+    results.back()["status"] = "planned";
+  }
+  return results;
+}
+
 Summary summarize(const std::vector<Json>& results) {
   Summary summary;
   summary.kernels = results.size();
@@ -133,7 +143,7 @@ Summary summarize(const std::vector<Json>& results) {
     summary.compiled += status == "compiled";
     summary.hits += status == "hit";
     summary.failed += status == "failed";
-    if (status != "failed") summary.bytes += result["bytes"].get<std::uint64_t>();
+    if (status != "failed") summary.bytes += result.value("bytes", std::uint64_t{0});
   }
   return summary;
 }
@@ -167,12 +177,14 @@ int build(const Request& request) {
   const std::vector<Problem> problems = requested_problems(request.what);
   const std::vector<Spec> specs = requested_specs(problems, request.what.max_m, request.target.facts());
   const Options options = options_of(request);
-  check_writable(options.cache_dir);
-  const std::vector<Json> results = build_all(specs, options, request.jobs);
+  if (!request.dry_run) check_writable(options.cache_dir);
+  const std::vector<Json> results = request.dry_run ? plan_all(specs) : build_all(specs, options, request.jobs);
   Summary summary = summarize(results);
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (request.json) {
     print_document(request, options, summary, problems, results);
+  } else if (request.dry_run) {
+    for (const Spec& spec : specs) fmt::print("{}  {}\n", spec.problem.to_string(), to_string(spec.config));
   } else {
     print_table(summary, options.cache_dir);
   }
@@ -209,6 +221,7 @@ void add_build(CLI::App& app, Action& action) {
   command->add_option("-j,--jobs", request->jobs, "Compiling processes")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command->add_flag("--dry-run", request->dry_run, "Say what would be compiled, and do nothing");
   command->add_flag("--json", request->json, "Print JSON");
   command->callback([&action, request] { action = [request] { return build(*request); }; });
 }

@@ -1,0 +1,72 @@
+"""octet run on the host's executor; what a GPU computes is checked by the GPU tests."""
+
+from support import GEMM, QUANTIZE, WEIGHTS, CliTest, main
+
+KEYS = {"problem", "device", "kernel", "config", "compiled", "seed", "sizes", "rows", "capacity", "measure", "groups",
+        "worst_group", "error", "us", "tflops", "gbps", "passed", "failure"}
+
+
+class Run(CliTest):
+    def reference(self, problem, *arguments, **keywords):
+        return self.json("run", problem, "--device", "reference", *arguments, **keywords)
+
+    def test_a_gemm_is_near_the_product_before_quantization(self):
+        report = self.reference(GEMM, "--sizes", "100,0,28", "--seed", 7)
+        self.assertEqual(report.keys(), KEYS)
+        self.assertEqual((report["sizes"], report["rows"], report["seed"]), ([100, 0, 28], 128, 7))
+        self.assertGreater(report["capacity"], 128, "there is a tail")
+        self.assertTrue(report["passed"])
+        self.assertIsNone(report["failure"])
+        for group in report["groups"]:
+            self.assertEqual(group["checked"], group["rows"] * 192)
+            if group["rows"]:
+                # e4m3 keeps three bits: an error far below 3e-4 would mean that nothing was quantized.
+                self.assertGreater(group["error"], 3e-4)
+                self.assertLess(group["error"], 1.1e-3)
+
+    def test_a_padded_gemm_has_gaps_between_its_groups(self):
+        report = self.reference(GEMM.replace("packed", "padded").replace(" a=", " al128 a="), "--sizes", "1,130,0")
+        self.assertEqual(report["rows"], 131)
+        self.assertGreaterEqual(report["capacity"], 384)
+        self.assertTrue(report["passed"])
+
+    def test_a_quantizer_is_off_by_at_most_half_a_step(self):
+        for problem in (QUANTIZE, WEIGHTS, QUANTIZE.replace("c256", "c272")):
+            with self.subTest(problem):
+                report = self.reference(problem)
+                self.assertTrue(report["passed"])
+                # Among thousands of values some lie near the middle of two.
+                self.assertGreater(report["error"], 0.95)
+                self.assertLess(report["error"], 1.0001)
+
+    def test_all_groups_may_be_empty(self):
+        for problem in (GEMM, QUANTIZE):
+            report = self.reference(problem, "--sizes", "0,0,0")
+            self.assertTrue(report["passed"])
+            self.assertIsNone(report["worst_group"])
+
+    def test_a_seed_repeats_a_run_and_a_fresh_one_does_not(self):
+        first = self.reference(QUANTIZE)
+        again = self.reference(QUANTIZE, "--seed", first["seed"])
+        for key in ("sizes", "groups"):
+            self.assertEqual(again[key], first[key])
+        self.assertGreater(len({self.reference(QUANTIZE)["seed"] for _ in range(4)}), 1)
+
+    def test_the_text_says_what_was_run_and_how_it_ended(self):
+        text = self.octet("run", GEMM, "--device", "reference", "--sizes", "5,0,9", "--seed", 3).stdout
+        self.assertIn(GEMM, text)
+        self.assertRegex(text, r"(?m)^seed +3$")
+        self.assertRegex(text, r"(?m)^worst +group [02]: ")
+        self.assertRegex(text, r"(?m)^time +[\d.]+ us \(median of 1\)")
+        self.assertTrue(text.endswith("passed\n"))
+
+    def test_d19_without_a_driver_the_host_is_suggested(self):
+        for arguments in ((), ("--device", "gpu"), ("--device", "0")):
+            line = self.refused("run", GEMM, *arguments, code=1, **self.without_driver())
+            self.assertIn("no CUDA driver", line)
+            self.assertIn("--device reference", line)
+        self.octet("run", GEMM, "--device", "reference", **self.without_driver())
+
+
+if __name__ == "__main__":
+    main()

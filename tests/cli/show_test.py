@@ -1,0 +1,94 @@
+"""octet show, explain, variants and rules: the microscope."""
+
+import os
+
+from support import GEMM, QUANTIZE, CliTest, main
+
+
+class Show(CliTest):
+    def test_the_source_is_one_file_that_says_how_it_was_made(self):
+        source = self.octet("show", GEMM, "--source").stdout
+        self.assertNotIn("#include", source)
+        self.assertIn(GEMM, source)
+        self.assertEqual(self.octet("show", GEMM).stdout, source)
+        self.assertFalse(os.path.exists(self.cache))
+
+    def test_the_source_needs_no_compiler_and_no_driver(self):
+        self.octet("show", GEMM, "--source", **self.without_driver(), **self.without_nvrtc())
+
+    def test_ptx_is_for_the_arch(self):
+        self.assertIn(".target sm_90a", self.octet("show", QUANTIZE, "--ptx").stdout)
+
+    def test_resources(self):
+        shown = self.json("show", GEMM, "--resources")
+        self.assertEqual(shown["problem"], GEMM)
+        self.assertGreater(shown["registers"], 0)
+        self.assertGreater(shown["dynamic_shared_bytes"], 0)
+        self.assertFalse(shown["wgmma_serialized"])
+        text = self.octet("show", GEMM, "--resources").stdout
+        self.assertRegex(text, rf"(?m)^registers +{shown['registers']}$")
+
+    def test_missing_nvrtc_is_one_clear_line(self):
+        line = self.refused("show", QUANTIZE, "--ptx", code=1, **self.without_nvrtc())
+        self.assertIn("libnvrtc-is-not-here.so", line)
+
+    def test_sass_hands_the_cubin_to_nvdisasm(self):
+        tools = os.path.join(self.folder, "it's a folder")
+        os.mkdir(tools)
+        tool = os.path.join(tools, "nvdisasm")
+        with open(tool, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nhead -c 4 \"$1\" | tail -c 3\n")
+        os.chmod(tool, 0o700)
+        shown = self.octet("show", QUANTIZE, "--sass", PATH=tools + ":" + os.environ["PATH"])
+        self.assertEqual(shown.stdout, "ELF\n")
+
+    def test_explain_chooses_one_of_its_candidates(self):
+        told = self.json("explain", GEMM, "--expected-m", 256)
+        legal = {one["spec"]: one["cost_us"] for one in told["candidates"] if one["refused"] is None}
+        self.assertIsNone(told["refused"])
+        self.assertEqual(legal[told["chosen"]], min(legal.values()))
+        self.assertEqual(told["expected_m"], 256)
+        self.assertIn(told["chosen"], self.octet("explain", GEMM, "--expected-m", 256).stdout)
+
+    def test_explain_answers_for_a_refused_problem(self):
+        told = self.json("explain", GEMM.replace("k256", "k7100"))
+        self.assertEqual(told["refused"]["rule"], "gemm.k-multiple-of-16")
+        self.assertIsNone(told["chosen"])
+        self.assertIn("gemm.k-multiple-of-16", self.octet("explain", GEMM.replace("k256", "k7100")).stdout)
+
+    def test_variants_are_closed_over_the_choices_below_their_bound(self):
+        names = {one["spec"] for one in self.json("variants", GEMM, "--max-m", 300)}
+        for expected_m in (0, 1, 17, 64, 128, 300):
+            self.assertIn(self.json("explain", GEMM, "--expected-m", expected_m)["chosen"], names)
+        lines = self.octet("variants", GEMM, "--max-m", 300).stdout.splitlines()
+        self.assertEqual({line.split()[0] for line in lines}, names)
+
+    def test_the_number_of_multiprocessors_steers_the_choice_over_m(self):
+        big, small = (self.json("explain", GEMM, "--sms", sms) for sms in (132, 2))
+        self.assertEqual((big["sm_count"], small["sm_count"]), (132, 2))
+        self.assertNotEqual([one["cost_us"] for one in big["candidates"]],
+                            [one["cost_us"] for one in small["candidates"]])
+
+    def test_rules_say_the_same_in_every_form(self):
+        rules = self.json("rules")
+        ids = [rule["id"] for rule in rules]
+        self.assertIn("gemm.k-multiple-of-16", ids)
+        self.assertEqual(len(set(ids)), len(ids))
+        self.assertTrue(all(rule["why"] and rule["scope"] in ("problem", "config") for rule in rules))
+        rows = self.octet("rules", "--markdown").stdout.splitlines()[2:]
+        self.assertEqual([row.split("`")[1] for row in rows], ids)
+        self.assertEqual([line.split()[0] for line in self.octet("rules").stdout.splitlines()], ids)
+
+    def test_d19_version_help_and_cache_work_without_a_driver(self):
+        hidden = self.without_driver()
+        self.assertRegex(self.octet("--version", **hidden).stdout, r"\Aoctet \d+\.\d+\.\d+\nnvrtc ")
+        self.octet("--help", **hidden)
+        self.octet("cache", "ls", **hidden)
+        self.octet("explain", GEMM, **hidden)
+
+    def test_version_without_nvrtc_says_so(self):
+        self.assertIn("nvrtc not found", self.octet("--version", **self.without_nvrtc()).stdout)
+
+
+if __name__ == "__main__":
+    main()

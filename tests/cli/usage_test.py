@@ -1,0 +1,71 @@
+"""Every way to ask for something impossible: exit code 2, and one line that says what to do."""
+
+from support import GEMM, QUANTIZE, CliTest, main
+
+COMMANDS = ("build", "run", "show", "explain", "variants")
+
+
+class Usage(CliTest):
+    def test_a_wrong_command_line_is_refused_by_name(self):
+        for arguments, named in (
+            ((), "subcommand"),
+            (("compile",), "compile"),
+            (("build", "--frobnicate"), "--frobnicate"),
+            (("build", QUANTIZE, "--max-m", "0"), "max-m"),
+            (("build", QUANTIZE, "--max-m", "many"), "max-m"),
+            (("build", QUANTIZE, "-j", "0"), "jobs"),
+            (("build", QUANTIZE, "--ep", "2"), "hf-config"),
+            (("build",), "nothing to build"),
+            (("show",), "problem"),
+            (("show", GEMM, "--source", "--ptx"), "stage"),
+            (("show", GEMM, "--source", "--json"), "resources"),
+            (("rules", "--json", "--markdown"), "json"),
+            (("cache",), "subcommand"),
+            (("cache", "prune", "--max-bytes", "2X"), "'2X'"),
+            (("cache", "prune", "--max-bytes", "-1"), "'-1'"),
+            (("run", GEMM, "--device", "tpu"), "'tpu'"),
+            (("run", GEMM, "--device", "-1"), "-1"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assertIn(named, self.refused(*arguments))
+
+    def test_an_unknown_item_of_a_problem_is_shown_with_the_nearest_known_one(self):
+        for command in COMMANDS:
+            with self.subTest(command=command):
+                self.assertRegex(self.refused(command, "gemm.paked g8 n64 k128"), "paked.*packed")
+                self.assertRegex(self.refused(command, GEMM.replace("a=e4m3", "a=e4m4")), "e4m4.*e4m3")
+                self.assertRegex(self.refused(command, GEMM + " +ac"), r"ac.*\+acc")
+
+    def test_a_problem_that_a_rule_refuses_names_the_value_and_the_rule(self):
+        problem = GEMM.replace("k256", "k7100")
+        for command in COMMANDS:
+            if command == "explain":
+                continue  # there, the refusal is the answer
+            with self.subTest(command=command):
+                self.assertRegex(self.refused(command, problem), r"K=7100.*gemm\.k-multiple-of-16")
+
+    def test_d15_an_arch_is_known_or_refused_before_anything_is_compiled(self):
+        for command in ("build", "show", "explain", "variants"):
+            for arch in ("sm_90", "90", "90a", "sm90"):
+                with self.subTest(command=command, arch=arch):
+                    self.assertIn("sm_90a", self.refused(command, QUANTIZE, "--arch", arch))
+            for arch in ("sm_75", "100", "", "hopper"):
+                with self.subTest(command=command, arch=arch):
+                    self.assertIn(f"{arch}", self.refused(command, QUANTIZE, f"--arch={arch}"))
+
+    def test_sizes_must_fit_the_problem(self):
+        for sizes, named in (("1,2", "g3"), ("1,2,-3", "-3"), ("1,2,x", "sizes"), ("1,2,99999999999", "99999999999")):
+            with self.subTest(sizes=sizes):
+                self.assertIn(named, self.refused("run", GEMM, "--device", "reference", f"--sizes={sizes}"))
+        uniform = "quantize.uniform g2 n128 k256 in=bf16 out=e4m3:128x128"
+        self.assertIn("uniform", self.refused("run", uniform, "--device", "reference", "--sizes", "1,2"))
+
+    def test_help_is_no_error(self):
+        self.assertIn("Exit codes", self.octet("--help").stdout)
+        for command in (*COMMANDS, "rules", "cache"):
+            with self.subTest(command=command):
+                self.assertIn("--help", self.octet(command, "--help").stdout)
+
+
+if __name__ == "__main__":
+    main()

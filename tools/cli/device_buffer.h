@@ -69,7 +69,10 @@ class DeviceBuffer {
   void upload(const std::vector<T>& values) {
     const std::size_t bytes = values.size() * sizeof(T);
     if (bytes > bytes_) throw Error(ErrorCode::invalid_argument, "upload: more bytes than the buffer holds");
-    if (bytes != 0) check(Driver::get().cuMemcpyHtoD(pointer_, values.data(), bytes), "cuMemcpyHtoD");
+    if (bytes == 0) return;
+    check(Driver::get().cuMemcpyHtoD(pointer_, values.data(), bytes), "cuMemcpyHtoD");
+    // The copy may return while its last part is still on the way, and a non-blocking stream would not wait for it.
+    check(Driver::get().cuCtxSynchronize(), "cuCtxSynchronize");
   }
   template <typename T>
   std::vector<T> download() const {

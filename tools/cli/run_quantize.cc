@@ -1,43 +1,16 @@
 // A quantizer on random data. On a GPU it must equal the reference bit for bit. The reference itself is judged by what
 // rounding to the nearest FP8 value and dividing by the block's maximum must give.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
-
-#include <fmt/format.h>
 
 #include "octet/runtime.h"
 #include "tools/cli/execute.h"
-#include "tools/cli/run_case.h"
+#include "tools/cli/quantize_check.h"
 
 namespace octet::cli {
 namespace {
 
 constexpr std::uint16_t kNanBf16 = 0x7FC0;
-constexpr std::uint8_t kPoison = 0xFF;  // a NaN, as FP8 and, four times, as f32
-constexpr std::int64_t kBlock = 128;
-
-struct Output {
-  std::vector<std::uint8_t> data;
-  std::vector<float> sf;
-};
-
-bool is_uniform(const Case& run) { return run.problem.layout == Layout::uniform; }
-std::int64_t columns(const Case& run) { return is_uniform(run) ? run.problem.k : run.problem.c; }
-
-QuantizeProblem quantize_problem(const Case& run) {
-  QuantizeProblem quantize;
-  quantize.layout = run.problem.layout;
-  quantize.groups = run.problem.g;
-  quantize.columns = columns(run);
-  quantize.rows_per_group = is_uniform(run) ? run.problem.n : 0;
-  quantize.in = run.problem.in.value_or(quantize.in);
-  quantize.out = run.problem.out.value_or(quantize.out);
-  quantize.alignment = run.problem.al;
-  quantize.splits = run.problem.splits;
-  return quantize;
-}
 
 // NaN in every row that belongs to no group: what uses it shows.
 std::vector<std::uint16_t> make_input(const Case& run) {
@@ -51,16 +24,16 @@ std::vector<std::uint16_t> make_input(const Case& run) {
   return in;
 }
 
-Output poisoned_output(const Case& run) {
-  Output out;
-  out.data.assign(static_cast<std::size_t>(run.capacity * columns(run)), kPoison);
+QuantizeOutput poisoned_output(const Case& run) {
+  QuantizeOutput out;
+  out.data.assign(static_cast<std::size_t>(run.capacity * columns(run)), kOutputPoison);
   out.sf.resize(static_cast<std::size_t>(reference::scale_count(quantize_problem(run), run.capacity)));
-  std::memset(out.sf.data(), kPoison, out.sf.size() * sizeof(float));
+  std::memset(out.sf.data(), kOutputPoison, out.sf.size() * sizeof(float));
   return out;
 }
 
-Output execute_on_host(const Case& run, const std::vector<std::uint16_t>& in) {
-  Output out = poisoned_output(run);
+QuantizeOutput execute_on_host(const Case& run, const std::vector<std::uint16_t>& in) {
+  QuantizeOutput out = poisoned_output(run);
   const QuantizeProblem problem = quantize_problem(run);
   if (is_uniform(run)) {
     reference::quantize_blocks(problem, in.data(), out.data.data(), out.sf.data());
@@ -70,13 +43,13 @@ Output execute_on_host(const Case& run, const std::vector<std::uint16_t>& in) {
   return out;
 }
 
-Output execute_on_device(const Case& run, const std::vector<std::uint16_t>& host_in, int ordinal, const Effort& effort,
-                         Execution& execution) {
+QuantizeOutput execute_on_device(const Case& run, const std::vector<std::uint16_t>& host_in, int ordinal,
+                                 const Effort& effort, Execution& execution) {
   const DeviceContext context(ordinal);
   const DeviceStream stream;
   Runtime runtime;
   const Quantize quantize = runtime.prepare_quantize(run.problem, {effort.expected_m, ordinal});
-  const Output poisoned = poisoned_output(run);
+  const QuantizeOutput poisoned = poisoned_output(run);
   const DeviceBuffer in(host_in), data(poisoned.data), sf(poisoned.sf);
   const DeviceBuffer splits =
       is_uniform(run) ? DeviceBuffer()
@@ -96,140 +69,23 @@ Output execute_on_device(const Case& run, const std::vector<std::uint16_t>& host
   return {data.download<std::uint8_t>(), sf.download<float>()};
 }
 
-// -- Judging
-// -----------------------------------------------------------------------------------------------------------
-
-// Where the scale of an element lies, written down once more on purpose: the oracle has its own.
-std::size_t scale_index(const Case& run, std::size_t group, std::int64_t row, std::int64_t column) {
-  const std::int64_t c = columns(run);
-  if (is_uniform(run)) {
-    const std::int64_t block_rows = (run.problem.n + kBlock - 1) / kBlock, block_columns = (c + kBlock - 1) / kBlock;
-    const std::int64_t row_in_group = row - run.groups.begin[group];
-    return static_cast<std::size_t>(
-        (static_cast<std::int64_t>(group) * block_rows + row_in_group / kBlock) * block_columns + column / kBlock);
-  }
-  const std::int64_t ld = (run.capacity + 3) / 4 * 4;
-  return static_cast<std::size_t>(column / kBlock * ld + row);
-}
-
-template <typename Visit>
-void for_each_element(const Case& run, std::size_t group, const Visit& visit) {
-  const std::int64_t c = columns(run);
-  for (std::int64_t row = run.groups.begin[group]; row < run.groups.end[group]; ++row) {
-    for (std::int64_t column = 0; column < c; ++column) {
-      visit(static_cast<std::size_t>(row * c + column), scale_index(run, group, row, column));
-    }
-  }
-}
-
-std::string find_written_tail(const Case& run, const Output& out) {
-  const std::vector<bool> inside = rows_in_groups(run);
-  const std::int64_t c = columns(run);
-  for (std::int64_t row = 0; row < run.capacity; ++row) {
-    if (inside[static_cast<std::size_t>(row)]) continue;
-    const auto begin = out.data.begin() + row * c;
-    const bool kept = std::all_of(begin, begin + c, [](std::uint8_t byte) { return byte == kPoison; });
-    if (!kept) return fmt::format("row {} is outside every group, but was written", row);
-    for (std::int64_t column = 0; column < c; column += kBlock) {
-      if (!std::isnan(out.sf[scale_index(run, 0, row, column)])) {
-        return fmt::format("row {} is outside every group, but a scale of it was written", row);
-      }
-    }
-  }
-  return "";
-}
-
-GroupResult count_differences(const Case& run, const Output& got, const Output& want, std::size_t group) {
-  GroupResult result;
-  result.rows = run.sizes[group];
-  for_each_element(run, group, [&](std::size_t at, std::size_t scale) {
-    const bool same = got.data[at] == want.data[at] && std::memcmp(&got.sf[scale], &want.sf[scale], sizeof(float)) == 0;
-    ++result.checked;
-    result.error += same ? 0 : 1;
-  });
-  return result;
-}
-
-double widen(std::uint16_t bf16) {
-  const std::uint32_t word = std::uint32_t{bf16} << 16;
-  float value = 0;
-  std::memcpy(&value, &word, sizeof value);
-  return static_cast<double>(value);
-}
-
-// Rounding to nearest is off by at most half a step: 2^-4 of a normal e4m3 value (2^-3 for e5m2), or half of the
-// smallest subnormal. The slack is for the f32 roundings of the scale and of the product.
-GroupResult judge_rounding(const Case& run, const std::vector<std::uint16_t>& in, const Output& out,
-                           std::size_t group) {
-  const DType type = quantize_problem(run).out.type;
-  const double relative = type == DType::e5m2 ? 0x1p-3 : 0x1p-4, subnormal = type == DType::e5m2 ? 0x1p-17 : 0x1p-10;
-  GroupResult result;
-  result.rows = run.sizes[group];
-  result.limit = 1 + 1e-5;
-  for_each_element(run, group, [&](std::size_t at, std::size_t scale) {
-    const double x = widen(in[at]), sf = static_cast<double>(out.sf[scale]);
-    const double rounded = static_cast<double>(reference::from_fp8(out.data[at], type)) * sf;
-    const double error = std::abs(rounded - x) / std::max(std::abs(x) * relative, sf * subnormal);
-    ++result.checked;
-    if (!(error <= result.error)) result.error = error;  // NaN is kept
-  });
-  return result;
-}
-
-// The scale maps the block's largest magnitude to the largest FP8 value, or, as a power of two, to at least half of it.
-std::string judge_scales(const Case& run, const std::vector<std::uint16_t>& in, const Output& out) {
-  const Recipe recipe = quantize_problem(run).out;
-  const double fp8_max = recipe.type == DType::e5m2 ? 57344 : 448;
-  std::vector<double> amax(out.sf.size(), -1);
-  for (std::size_t g = 0; g < run.sizes.size(); ++g) {
-    for_each_element(run, g, [&](std::size_t at, std::size_t scale) {
-      amax[scale] = std::max(amax[scale], std::abs(widen(in[at])));
-    });
-  }
-  for (std::size_t i = 0; i < amax.size(); ++i) {
-    if (amax[i] <= 0) continue;
-    const double ratio = static_cast<double>(out.sf[i]) * fp8_max / amax[i];
-    const double most = recipe.power_of_two ? 2 : 1;
-    if (!(ratio >= 1 - 1e-6 && ratio <= most * (1 + 1e-6))) {
-      return fmt::format("scale {} is {}, for a largest magnitude of {}", i, out.sf[i], amax[i]);
-    }
-  }
-  return "";
-}
-
-Verdict judge_device(const Case& run, const std::vector<std::uint16_t>& in, const Output& got) {
-  const Output want = execute_on_host(run, in);
-  Verdict verdict;
-  verdict.measure = "elements that differ from the reference, in their byte or their scale";
-  for (std::size_t g = 0; g < run.sizes.size(); ++g) verdict.groups.push_back(count_differences(run, got, want, g));
-  return verdict;
-}
-
-Verdict judge_host(const Case& run, const std::vector<std::uint16_t>& in, const Output& out) {
-  Verdict verdict;
-  verdict.measure = "largest rounding error, in half steps of the FP8 type";
-  for (std::size_t g = 0; g < run.sizes.size(); ++g) verdict.groups.push_back(judge_rounding(run, in, out, g));
-  verdict.fault = judge_scales(run, in, out);
-  return verdict;
-}
-
 }  // namespace
 
 Verdict run_quantize(const Case& run, Device device, const Effort& effort) {
   const std::vector<std::uint16_t> in = make_input(run);
   Execution execution;
-  Output out;
+  QuantizeOutput out;
   if (device) {
     out = execute_on_device(run, in, *device, effort, execution);
   } else {
     execution.device = "reference";
     execution.times_us = time_on_host(effort.repeat, [&] { out = execute_on_host(run, in); });
   }
-  Verdict verdict = device ? judge_device(run, in, out) : judge_host(run, in, out);
+  Verdict verdict = device ? judge_equality(run, out, execute_on_host(run, in)) : judge_rounding(run, in, out);
   verdict.execution = execution;
   if (verdict.fault.empty()) verdict.fault = find_written_tail(run, out);
   const auto elements = static_cast<double>(run.rows) * static_cast<double>(columns(run));
-  const double scales = elements / static_cast<double>(is_uniform(run) ? kBlock * kBlock : kBlock);
+  const double scales = elements / (is_uniform(run) ? 128 * 128 : 128);
   verdict.bytes = elements * 3 + scales * 4;  // bf16 in, FP8 out
   return verdict;
 }

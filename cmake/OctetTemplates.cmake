@@ -8,5 +8,3 @@ add_custom_command(
           "-DFILES=${OCTET_TEMPLATE_FILES}" -P ${CMAKE_SOURCE_DIR}/cmake/EmbedTemplates.cmake
   DEPENDS ${OCTET_TEMPLATE_FILES} ${CMAKE_SOURCE_DIR}/cmake/EmbedTemplates.cmake
   COMMENT "Embedding templates" VERBATIM)
-# Both libraries use the file; one target makes it.
-add_custom_target(octet_templates DEPENDS ${OCTET_EMBEDDED_TEMPLATES})

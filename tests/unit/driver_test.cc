@@ -5,8 +5,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tests/support/catch.h"
 #include "tests/support/scratch.h"
@@ -28,7 +30,8 @@ const std::set<std::string> wanted_symbols = {OCTET_DRIVER_FUNCTIONS(OCTET_NAME)
 
 // A driver of that version. Functions that do something are written out; the others succeed. `without` is left out.
 std::string driver_source(int version, int init_result, const std::set<std::string>& without = {}) {
-  std::string source = "int cuInit(unsigned flags) { return " + std::to_string(init_result) +
+  std::string source = "int initialized; int cuInit(unsigned flags) { ++initialized; return " +
+                       std::to_string(init_result) +
                        "; }\n"
                        "int cuDriverGetVersion(int* version) { *version = " +
                        std::to_string(version) +
@@ -205,6 +208,25 @@ TEST_CASE("driver: a scope's context is put back; errors name call, error and ve
   CHECK(child.exit_code == 0);
 }
 
+TEST_CASE("driver: child with many threads", "[.child]") {
+  void* library = dlopen(std::getenv("OCTET_TEST_DRIVER"), RTLD_NOW | RTLD_GLOBAL);
+  REQUIRE(library != nullptr);
+  std::vector<std::future<const Driver*>> threads;
+  for (int i = 0; i < 16; ++i) threads.push_back(std::async(std::launch::async, [] { return &Driver::get(); }));
+  const Driver* const driver = &Driver::get();
+  for (auto& thread : threads) CHECK(thread.get() == driver);
+  CHECK(*static_cast<const int*>(dlsym(library, "initialized")) == 1);
+}
+
+TEST_CASE("E01: threads that open the driver at once initialize it once") {
+  const ScratchFolder folder;
+  build_library(folder / "driver.so", driver_source(13000, 0), "libcuda.so.1");
+  const Finished child =
+      run_test_case("driver: child with many threads", "OCTET_TEST_DRIVER='" + folder / "driver.so" + "'");
+  INFO(child.output);
+  CHECK(child.exit_code == 0);
+}
+
 TEST_CASE("driver: child whose first call fails", "[.child]") {
   const std::string path = std::getenv("OCTET_TEST_DRIVER");
   REQUIRE(dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr);
@@ -215,8 +237,8 @@ TEST_CASE("driver: child whose first call fails", "[.child]") {
 TEST_CASE("driver: a failure is not remembered") {
   const ScratchFolder folder;
   std::string source = driver_source(13000, 0);
-  const std::string init = "{ return 0; }";
-  source.replace(source.find(init), init.size(), "{ static int calls; return calls++ == 0 ? 999 : 0; }");
+  const std::string init = "{ ++initialized; return 0; }";
+  source.replace(source.find(init), init.size(), "{ return initialized++ == 0 ? 999 : 0; }");
   build_library(folder / "driver.so", source, "libcuda.so.1");
   const Finished child =
       run_test_case("driver: child whose first call fails", "OCTET_TEST_DRIVER='" + folder / "driver.so" + "'");

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -184,6 +186,16 @@ TEST_CASE("nvrtc: one instance per library, and a failure is not remembered") {
   const auto nvrtc = Nvrtc::open(path);
   CHECK(nvrtc->minor() == 5);
   CHECK(Nvrtc::open(path) == nvrtc);
+}
+
+TEST_CASE("E01: threads that open NVRTC at once share one instance") {
+  const ScratchFolder folder;
+  build_library(folder / "shared.so", library_source(13, 0), "shared.so");
+  std::vector<std::future<std::shared_ptr<const Nvrtc>>> threads;
+  for (int i = 0; i < 16; ++i)
+    threads.push_back(std::async(std::launch::async, [&] { return Nvrtc::open(folder / "shared.so"); }));
+  const auto nvrtc = Nvrtc::open(folder / "shared.so");
+  for (auto& thread : threads) CHECK(thread.get() == nvrtc);
 }
 
 TEST_CASE("nvrtc: the places of the search, in order") {

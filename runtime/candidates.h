@@ -10,7 +10,8 @@ namespace octet {
 
 struct GemmCandidate {
   GemmConfig config;
-  // What the inner loop of this config reaches on an H200 (132 multiprocessors) when tiles are full and loads keep up.
+  // What the inner loop of this config reaches on an H200 (132 multiprocessors, all blocks that are resident) when
+  // tiles are full and loads keep up.
   double tflops;
   // Time of a tile that does not overlap with math: filling the ring, the epilogue's exposed part.
   double tile_overhead_us;

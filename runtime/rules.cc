@@ -179,9 +179,16 @@ std::int64_t accumulators_per_thread(const GemmConfig& config) {
   return std::int64_t{config.block_m / config.warpgroups_m} * (config.block_n / config.warpgroups_n) / 128;
 }
 
-// Math threads share 65536 registers with the producer: 240 each for one or two warpgroups, 160 for three.
+// With two math warpgroups a thread has 240 registers. One shares the multiprocessor with a second block, three with
+// each other: 208 and 160.
 std::int64_t accumulators_that_fit(const GemmConfig& config) {
-  return config.warpgroups_m * config.warpgroups_n <= 2 ? 128 : 64;
+  return config.warpgroups_m * config.warpgroups_n == 2 ? 128 : 64;
+}
+
+// What the resident blocks take; the system keeps some of each block's for itself.
+std::int64_t resident_shared_bytes(const Facts& f) {
+  constexpr std::int64_t kReservedPerBlock = 1024;
+  return gemm_blocks_per_sm(f.gemm()) * (gemm_shared_memory_bytes(f.problem, f.gemm()) + kReservedPerBlock);
 }
 
 using enum Scope;
@@ -427,6 +434,15 @@ const Rule kRules[] = {
      [](const Facts& f) -> Advice {
        return {fmt::format("{} bytes of shared memory, {} has {}", gemm_shared_memory_bytes(f.problem, f.gemm()),
                            f.device.arch, f.device.shared_memory_per_block),
+               "use a smaller block or fewer stages"};
+     }},
+
+    {"gemm.resident-blocks-fit", config, gemm, illegal,
+     "grid and registers are made for this many blocks per multiprocessor",
+     [](const Facts& f) { return resident_shared_bytes(f) <= f.device.shared_memory_per_sm; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} blocks need {} bytes of shared memory, a multiprocessor has {}",
+                           gemm_blocks_per_sm(f.gemm()), resident_shared_bytes(f), f.device.shared_memory_per_sm),
                "use a smaller block or fewer stages"};
      }},
 

@@ -50,6 +50,8 @@ const std::vector<Case>& cases() {
       {Problem::parse("gemm.packed g8 n120 k64" + kPair), GemmConfig{128, 128, 2, 1, 3, 2, true},
        "gemm.tile-not-far-wider-than-n"},
       {kGemm, GemmConfig{128, 256, 2, 1, 5, 2, false}, "gemm.shared-memory-fits"},
+      {kGemm, GemmConfig{64, 128, 1, 1, 8, 1, true}, "gemm.resident-blocks-fit"},
+      {kGemm, GemmConfig{64, 256, 1, 1, 2, 2, false}, "gemm.accumulators-fit-registers"},
       {kTokens, GemmConfig{}, "quantize.config-of-quantize"},
       {kTokens, QuantizeConfig{256, 4, 3}, "quantize.eight-rows-per-thread"},
       {kTokens, QuantizeConfig{100, 8, 3}, "quantize.threads"},
@@ -99,7 +101,7 @@ TEST_CASE("a tile may be wider than N by up to its half, the narrowest by any") 
   CHECK_FALSE(accepts(248, {128, 256, 2, 1, 3, 2, true}));
   CHECK(accepts(128, {128, 256, 2, 1, 3, 1, true}));
   CHECK_FALSE(accepts(120, {128, 256, 2, 1, 3, 1, true}));
-  CHECK(accepts(8, {64, 128, 1, 1, 8, 1, true}));
+  CHECK(accepts(8, {64, 128, 1, 1, 4, 1, false}));
 }
 
 TEST_CASE("every candidate of the tables is legal for an ordinary problem") {

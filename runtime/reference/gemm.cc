@@ -4,7 +4,6 @@
 // inner sums of e4m3 products need 43 bits at most and are exact, and so is SFA * SFB: the only roundings are one per
 // block. gemm_element spells that order out; gemm tiles it for speed without changing it.
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <thread>
 
@@ -59,11 +58,11 @@ std::vector<RowRange> slice(const GroupExtents& groups, std::int64_t first, std:
 constexpr int kTileRows = 32;
 constexpr int kTileColumns = 16;  // accumulators of one row stay in registers
 
-// A tile of D and the decoded operands of one block of K. On the heap of the thread that works on it.
+// A tile of D and the decoded operands of one block of K. Plain arrays: debug builds run this too.
 struct Tile {
-  std::array<std::array<double, kTileColumns>, kTileRows> sum;
-  std::array<std::array<double, kBlock>, kTileRows> a;
-  std::array<std::array<double, kTileColumns>, kBlock> b;  // K first, so that the inner loop runs along columns
+  double sum[kTileRows][kTileColumns];
+  double a[kTileRows][kBlock];
+  double b[kBlock][kTileColumns];  // K first, so that the inner loop runs along columns
 };
 
 struct TileExtent {
@@ -92,7 +91,8 @@ void multiply(const Operands& x, const TileExtent& at, std::int64_t block, Tile&
     double partial[kTileColumns] = {};
     for (std::int64_t k = 0; k < size; ++k) {
       const double a = tile.a[r][k];
-      for (int c = 0; c < kTileColumns; ++c) partial[c] += a * tile.b[k][c];
+      const double* b = tile.b[k];
+      for (int c = 0; c < kTileColumns; ++c) partial[c] += a * b[c];
     }
     const double row_scale = x.row_scale(at.rows.begin + r, block);
     for (std::int64_t c = 0; c < at.columns; ++c)
@@ -101,13 +101,13 @@ void multiply(const Operands& x, const TileExtent& at, std::int64_t block, Tile&
 }
 
 void compute(const Operands& x, const TileExtent& at, Tile& tile, double* d) {
-  for (auto& row : tile.sum) row.fill(0);
+  std::fill_n(&tile.sum[0][0], kTileRows * kTileColumns, 0.0);
   for (std::int64_t block = 0; block < x.k_blocks(); ++block) {
     load(x, at, block, tile);
     multiply(x, at, block, tile);
   }
   for (std::int64_t r = 0; r < at.rows.size(); ++r)
-    std::copy_n(tile.sum[r].begin(), at.columns, d + (at.rows.begin + r) * x.problem.n + at.n);
+    std::copy_n(tile.sum[r], at.columns, d + (at.rows.begin + r) * x.problem.n + at.n);
 }
 
 void compute(const Operands& x, const std::vector<RowRange>& ranges, double* d) {

@@ -132,7 +132,7 @@ def exact_block_scale(amax: float, kind: str, source: str, pow2: bool):
     return q, exact_f32(1 / q)
 
 
-# --- test data: docs/numerics.md, "Test data" ---------------------------------------------------------------------------
+# --- test data: docs/numerics.md, "Test data" -------------------------------------------------------------------------
 
 MASK = (1 << 64) - 1
 

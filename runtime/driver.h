@@ -13,21 +13,22 @@ namespace octet {
 // The driver functions that we call. X-macro: OCTET_DRIVER_FUNCTIONS(X) with the names of cuda.h. The header maps many
 // of them to a versioned symbol by macro (cuMemAlloc is cuMemAlloc_v2), and so do we, for member and symbol alike: the
 // signature that decltype sees is the one that is called. All are in the driver of CUDA 12.0.
-#define OCTET_DRIVER_FUNCTIONS(X)                                                                                    \
-  X(cuInit)                                                                                                          \
-  X(cuDriverGetVersion)                                                                                              \
-  X(cuDeviceGetCount)                                                                                                \
-  X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) \
-      X(cuCtxGetCurrent) X(cuCtxSetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent) X(cuCtxPopCurrent)                 \
-          X(cuCtxSynchronize) X(cuStreamGetCtx) X(cuStreamIsCapturing) X(cuLibraryLoadData) X(cuLibraryUnload)       \
-              X(cuLibraryGetKernel) X(cuKernelGetFunction) X(cuKernelSetAttribute) X(cuKernelGetAttribute)           \
-                  X(cuLaunchKernelEx) X(cuTensorMapEncodeTiled) X(cuGetErrorName) X(cuGetErrorString) X(cuMemAlloc)  \
-                      X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async)           \
-                          X(cuMemsetD32Async) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize)            \
-                              X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize)              \
-                                  X(cuEventElapsedTime) X(cuStreamBeginCapture) X(cuStreamEndCapture)                \
-                                      X(cuGraphInstantiate) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy) \
-                                          X(cuMemcpyHtoDAsync) X(cuThreadExchangeStreamCaptureMode)
+// clang-format off
+#define OCTET_DRIVER_FUNCTIONS(X) \
+  X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString) \
+  X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) \
+  X(cuDevicePrimaryCtxRelease) \
+  X(cuCtxGetCurrent) X(cuCtxSetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent) X(cuCtxPopCurrent) \
+  X(cuCtxSynchronize) \
+  X(cuStreamGetCtx) X(cuStreamIsCapturing) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) \
+  X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuThreadExchangeStreamCaptureMode) \
+  X(cuLibraryLoadData) X(cuLibraryUnload) X(cuLibraryGetKernel) X(cuKernelGetFunction) X(cuKernelSetAttribute) \
+  X(cuKernelGetAttribute) X(cuLaunchKernelEx) X(cuTensorMapEncodeTiled) \
+  X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) \
+  X(cuMemsetD32Async) X(cuMemcpyHtoDAsync) \
+  X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime) \
+  X(cuGraphInstantiate) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy)
+// clang-format on
 
 struct Driver {
 #define OCTET_DECLARE(name) decltype(&::name) name = nullptr;

@@ -17,13 +17,15 @@ const std::vector<GemmCandidate>& gemm_candidates() {
       {{128, 256,  2, 1,  4,     1,   false},  1430,   1.25},
       {{128, 256,  2, 1,  3,     1,   true},   1400,   0.75},
       {{128, 128,  2, 1,  5,     1,   true},   1280,   0.50},
+      {{192, 128,  3, 1,  4,     1,   true},   1450,   0.80},
+      {{256, 128,  2, 1,  3,     1,   true},   1400,   0.80},
   };
   // clang-format on
   return table;
 }
 
 const std::vector<QuantizeCandidate>& quantize_candidates(Layout layout) {
-  static const std::vector<QuantizeCandidate> rows = {{{256, 8, 3}, 4255}};
+  static const std::vector<QuantizeCandidate> rows = {{{256, 8, 3}, 4255}, {{256, 8, 4}, 4200}, {{256, 8, 2}, 4000}};
   static const std::vector<QuantizeCandidate> blocks = {{{256, 8, 3}, 3900}};
   return layout == Layout::uniform ? blocks : rows;
 }

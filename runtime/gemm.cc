@@ -70,6 +70,7 @@ void Gemm::launch(const GemmArgs& args, Stream stream) const {
   if (args.capacity == 0) return;
   const Problem& problem = kernel.spec.problem;
   const auto& config = std::get<GemmConfig>(kernel.spec.config);
+  const LaunchScope scope(kernel, stream);  // encoding tensor maps wants a context too
   abi::GemmParams params = make_params(problem, config, args);
   launch_kernel(kernel, grid_blocks(kernel, problem, config, args.capacity), &params, stream);
 }

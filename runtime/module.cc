@@ -43,14 +43,6 @@ CUdevice current_device() {
   return device;
 }
 
-void require_device(const LoadedKernel& kernel) {
-  const int device = current_device();
-  if (device == kernel.device) return;
-  throw Error(ErrorCode::not_prepared,
-              fmt::format("{}: loaded on device {}, but the stream belongs to device {}; call prepare with that device",
-                          kernel.spec.name(), kernel.device, device));
-}
-
 void set_shape(LoadedKernel& kernel) {
   const Problem& problem = kernel.spec.problem;
   const std::int64_t alignment = problem.layout == Layout::padded ? problem.al : 0;
@@ -155,13 +147,31 @@ std::shared_ptr<const LoadedKernel> load_kernel(const Built& built, const Place&
   return kernel;
 }
 
-void launch_kernel(const LoadedKernel& kernel, std::int64_t blocks, void* params, Stream stream) {
+LaunchScope::LaunchScope(const LoadedKernel& kernel, Stream stream) {
   const Driver& driver = Driver::get();
   CUcontext current = nullptr;
   check(driver.cuCtxGetCurrent(&current), "cuCtxGetCurrent");
   CUcontext wanted = context_of(stream);
   if (wanted == nullptr) wanted = current != nullptr ? current : kernel.context;
+  if (wanted != current) {
+    check(driver.cuCtxPushCurrent(wanted), "cuCtxPushCurrent");
+    pushed_ = true;
+  }
+  if (wanted == kernel.context) return;
+  const int device = current_device();
+  if (device == kernel.device) return;
+  if (pushed_) driver.cuCtxPopCurrent(&wanted);
+  throw Error(ErrorCode::not_prepared,
+              fmt::format("{}: loaded on device {}, but the stream belongs to device {}; call prepare with that device",
+                          kernel.spec.name(), kernel.device, device));
+}
 
+LaunchScope::~LaunchScope() {
+  CUcontext popped = nullptr;
+  if (pushed_) Driver::get().cuCtxPopCurrent(&popped);
+}
+
+void launch_kernel(const LoadedKernel& kernel, std::int64_t blocks, void* params, Stream stream) {
   CUlaunchAttribute cluster;
   cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   cluster.value.clusterDim.x = static_cast<unsigned>(kernel.cluster);
@@ -176,17 +186,9 @@ void launch_kernel(const LoadedKernel& kernel, std::int64_t blocks, void* params
   config.hStream = stream;
   config.attrs = &cluster;
   config.numAttrs = kernel.cluster > 1 ? 1 : 0;
-
   void* arguments[] = {params};
-  const auto function = reinterpret_cast<CUfunction>(kernel.kernel);
-  if (wanted == current) {
-    if (wanted != kernel.context) require_device(kernel);
-    check(driver.cuLaunchKernelEx(&config, function, arguments, nullptr), "cuLaunchKernelEx");
-    return;
-  }
-  const ScopedContext scope(wanted);
-  if (wanted != kernel.context) require_device(kernel);
-  check(driver.cuLaunchKernelEx(&config, function, arguments, nullptr), "cuLaunchKernelEx");
+  check(Driver::get().cuLaunchKernelEx(&config, reinterpret_cast<CUfunction>(kernel.kernel), arguments, nullptr),
+        "cuLaunchKernelEx");
 }
 
 }  // namespace octet

@@ -44,7 +44,20 @@ DeviceFacts query_device_facts(int device);
 // Throws Error{driver}; naming driver and toolkit when the driver is too old for the cubin.
 std::shared_ptr<const LoadedKernel> load_kernel(const Built& built, const Place& place);
 
-// Launches `blocks` blocks on the stream's context; the current context is left as it was found.
+// Makes the context that the stream belongs to current for a scope: the default streams mean the current one, or the
+// kernel's where there is none. Throws Error{not_prepared} when it is another device's.
+class LaunchScope {
+ public:
+  LaunchScope(const LoadedKernel& kernel, Stream stream);
+  ~LaunchScope();
+  LaunchScope(const LaunchScope&) = delete;
+  LaunchScope& operator=(const LaunchScope&) = delete;
+
+ private:
+  bool pushed_ = false;
+};
+
+// Launches `blocks` blocks. Call it in a LaunchScope.
 void launch_kernel(const LoadedKernel& kernel, std::int64_t blocks, void* params, Stream stream);
 
 }  // namespace octet

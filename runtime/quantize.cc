@@ -50,6 +50,7 @@ void Quantize::launch(const QuantizeArgs& args, Stream stream) const {
   const LoadedKernel& kernel = *loaded_;
   require_arguments(kernel, args);
   if (kernel.spec.problem.layout != Layout::uniform && args.capacity == 0) return;
+  const LaunchScope scope(kernel, stream);
   abi::QuantizeParams params{args.in, args.out.data, static_cast<float*>(args.out.sf), args.splits, args.capacity};
   const std::int64_t resident = std::int64_t{kernel.sm_count} * kernel.blocks_per_sm;
   launch_kernel(kernel, std::max<std::int64_t>(1, std::min(work_blocks(kernel, args.capacity), resident)), &params,

@@ -17,8 +17,9 @@ namespace {
 // Every fact that a template may ask for.
 const std::set<std::string>& known_facts() {
   static const std::set<std::string> facts = {
-      "gemm",          "quantize",    "packed",    "padded",  "splits_i32", "splits_i64", "splits_sizes", "splits_ends",
-      "splits_starts", "group_table", "row_range", "cluster", "whole_tile", "two_slabs",  "sample"};
+      "gemm",         "quantize",    "packed",        "padded",      "splits_i32", "splits_i64",
+      "splits_sizes", "splits_ends", "splits_starts", "group_table", "row_range",  "cluster",
+      "whole_tile",   "two_slabs",   "split_narrow",  "prefetch",    "sample"};
   return facts;
 }
 
@@ -66,9 +67,9 @@ RegisterBudget register_budget(int math_warpgroups) {
     case 1:
       return {208, 40};  // two blocks per multiprocessor, 128 per thread at launch
     case 2:
-      return {240, 24};  // 168 at launch
+      return {232, 40};  // 168 at launch; a producer of 24 spills
     default:
-      return {160, 32};  // three math warpgroups, 128 at launch
+      return {152, 56};  // three math warpgroups, 128 at launch
   }
 }
 
@@ -81,6 +82,8 @@ Parts gemm_parts(const Spec& spec, const GemmConfig& config) {
   if (config.cluster_n > 1) parts.facts.insert("cluster");
   if (config.whole_tile_store) parts.facts.insert("whole_tile");
   if (config.block_m / config.warpgroups_m == 128) parts.facts.insert("two_slabs");
+
+  if (config.block_m == 128 && config.block_n == 256 && config.warpgroups_m == 2) parts.facts.insert("split_narrow");
 
   ConfigText& text = parts.config;
   text.add("kGroups", problem.g, "experts; splits on the device say how many rows each has");

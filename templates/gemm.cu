@@ -130,19 +130,36 @@ __device__ __forceinline__ void produce_weight_scales(const abi::GemmParams& par
 // What a math thread knows about itself.
 struct MathThread {
   i32 warpgroup, warp, lane, rank;
-  i32 slab_row;     // first row of the warpgroup's first slab in the tile
-  i32 step_column;  // first column of the warpgroup's first step in the tile
-  i32 row;          // row of this thread's first accumulator in a slab; the second one is 8 rows below
+  i32 row;  // row of this thread's first accumulator in a slab; the second one is 8 rows below
 
   __device__ __forceinline__ MathThread(i32 block_rank) : rank(block_rank) {
     warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
     lane = threadIdx.x % 32;
     warpgroup = warp / 4;
-    slab_row = warpgroup / config::kWarpgroupsN * kSlabs * kSlab;
-    step_column = warpgroup % config::kWarpgroupsN * kSteps * kStep;
     row = warp % 4 * 16 + lane / 4;
   }
 };
+
+// The part of a tile that one warpgroup computes: `slabs` slabs, kSlabStride rows apart, times `steps` steps.
+struct Share {
+  i32 row;     // of its first slab, in the tile
+  i32 column;  // of its first step, in the tile
+  i32 slabs, steps;
+};
+// Slabs are dealt out in turn, so that a tile with few rows keeps all warpgroups busy as long as it can.
+constexpr i32 kSlabStride = kSlab * config::kWarpgroupsM;
+
+__device__ __forceinline__ Share share_of(const MathThread& thread, const Tile& tile) {
+  //@when split_narrow
+  // Rows for one warpgroup only: the two take half of the columns each.
+  if (tile.rows <= kSlab) return {0, thread.warpgroup * kStep, 1, 1};
+  //@end
+  Share share{thread.warpgroup / config::kWarpgroupsN * kSlab, thread.warpgroup % config::kWarpgroupsN * kSteps * kStep,
+              0, kSteps};
+#pragma unroll
+  for (i32 slab = 0; slab < kSlabs; ++slab) share.slabs += tile.rows > share.row + slab * kSlabStride;
+  return share;
+}
 
 // Gives a stage back to the producers that wait for it: this block's, and the leader's, which loads A for all.
 __device__ __forceinline__ void release_stage(SharedStorage& shared, const MathThread& thread, i32 stage) {
@@ -154,15 +171,15 @@ __device__ __forceinline__ void release_stage(SharedStorage& shared, const MathT
   }
 }
 
-// Sums a tile over K into `sum`. kValidSlabs: slabs of this warpgroup that hold rows of the group.
-template <i32 kValidSlabs>
-__device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const MathThread& thread,
-                                                RingPosition<config::kStages>& position, i32 sfb_stage, i32 row_offset,
-                                                float (&sum)[kSlabs * kSteps][64]) {
-  const u64 a0 = matrix_descriptor(shared_address(shared.a[0]) + thread.slab_row * kBlockK);
-  const u64 b0 = matrix_descriptor(shared_address(shared.b[0]) + thread.step_column * kBlockK);
-  const u32 sfa0 = shared_address(&shared.sfa[0][thread.slab_row + thread.row + row_offset]);
-  const u32 sfb0 = shared_address(&shared.sfb[sfb_stage][thread.step_column / 128][0]);
+// Sums a share of kShareSlabs x kShareSteps over K into `sum`.
+template <i32 kShareSlabs, i32 kShareSteps>
+__device__ __forceinline__ void accumulate_share(SharedStorage& shared, const MathThread& thread, const Share& share,
+                                                 RingPosition<config::kStages>& position, i32 sfb_stage, i32 row_offset,
+                                                 float (&sum)[kSlabs * kSteps][64]) {
+  const u64 a0 = matrix_descriptor(shared_address(shared.a[0]) + share.row * kBlockK);
+  const u64 b0 = matrix_descriptor(shared_address(shared.b[0]) + share.column * kBlockK);
+  const u32 sfa0 = shared_address(&shared.sfa[0][share.row + thread.row + row_offset]);
+  const u32 sfb0 = shared_address(&shared.sfb[sfb_stage][share.column / 128][0]);
   constexpr u32 kSfaStageBytes = sizeof(shared.sfa[0]);
   float partial[64];
 #pragma unroll
@@ -177,26 +194,26 @@ __device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const Mat
     const u64 a = a0 + stage * (sizeof(shared.a[0]) / 16);
     const u64 b = b0 + stage * (sizeof(shared.b[0]) / 16);
 #pragma unroll
-    for (i32 step = 0; step < kSteps; ++step) {
+    for (i32 step = 0; step < kShareSteps; ++step) {
       const float sfb = shared_load(sfb0 + (step * kBlocksK + block) * sizeof(float));
 #pragma unroll
-      for (i32 slab = 0; slab < kValidSlabs; ++slab) {
+      for (i32 slab = 0; slab < kShareSlabs; ++slab) {
         register_fence(partial);
         wgmma_fence();
 #pragma unroll
         for (i32 k = 0; k < kBlockK / 32; ++k) {
-          wgmma_m64n128k32_e4m3_e4m3(partial, a + slab * (kSlab * kBlockK / 16) + k * 2,
+          wgmma_m64n128k32_e4m3_e4m3(partial, a + slab * (kSlabStride * kBlockK / 16) + k * 2,
                                      b + step * (kStep * kBlockK / 16) + k * 2, k > 0);
         }
         wgmma_commit();
         // In the shadow of the matrix instructions: the scales of this thread's two rows.
-        const u32 sfa = sfa0 + stage * kSfaStageBytes + slab * kSlab * sizeof(float);
+        const u32 sfa = sfa0 + stage * kSfaStageBytes + slab * kSlabStride * sizeof(float);
         float scale0 = shared_load(sfa) * sfb;
         float scale1 = shared_load(sfa + 8 * sizeof(float)) * sfb;
         asm volatile("" : "+f"(scale0), "+f"(scale1));
         wgmma_wait();
         register_fence(partial);
-        if (step == kSteps - 1 && slab == kValidSlabs - 1) release_stage(shared, thread, stage);
+        if (step == kShareSteps - 1 && slab == kShareSlabs - 1) release_stage(shared, thread, stage);
         float(&total)[64] = sum[slab * kSteps + step];
 #pragma unroll
         for (i32 r = 0; r < 64; r += 4) {
@@ -252,7 +269,7 @@ __device__ __forceinline__ void store_rows(const abi::GemmParams& params, u32 bu
 
 // Stores the rows of the group that this warpgroup holds: whole slabs by TMA, the group's last rows one by one.
 __device__ __forceinline__ void store_tile(const abi::GemmParams& params, SharedStorage& shared,
-                                           const MathThread& thread, const Tile& tile, i32 valid_slabs,
+                                           const MathThread& thread, const Tile& tile, const Share& share,
                                            const float (&sum)[kSlabs * kSteps][64]) {
   const bool elected = threadIdx.x % 128 == 0;
   const i32 barrier = 1 + thread.warpgroup;
@@ -265,16 +282,16 @@ __device__ __forceinline__ void store_tile(const abi::GemmParams& params, Shared
   for (i32 slab = 0; slab < kSlabs; ++slab)
 #pragma unroll
     for (i32 chunk = 0; chunk < kChunks; ++chunk)
-      if (slab < valid_slabs)
+      if (slab < share.slabs && chunk < share.steps * (kStep / kChunk))
         stage_chunk(staging + (slab * kChunks + chunk) * kChunkBytes, thread, &sum[slab * kSteps][0] + chunk * 32);
   fence_async_proxy();
   named_barrier(barrier, 128);
 #pragma unroll
   for (i32 slab = 0; slab < kSlabs; ++slab) {
-    const i32 row = thread.slab_row + slab * kSlab;
+    const i32 row = share.row + slab * kSlabStride;
     const i32 rows = tile.rows - row;
-    for (i32 chunk = 0; chunk < kChunks; ++chunk) {
-      const i32 column = tile.column + thread.step_column + chunk * kChunk;
+    for (i32 chunk = 0; chunk < share.steps * (kStep / kChunk); ++chunk) {
+      const i32 column = tile.column + share.column + chunk * kChunk;
       const u32 buffer = staging + (slab * kChunks + chunk) * kChunkBytes;
       if (rows >= kSlab) {
         if (elected && column < config::kN) tma_store(&params.d, buffer, column, tile.row + row);
@@ -288,12 +305,13 @@ __device__ __forceinline__ void store_tile(const abi::GemmParams& params, Shared
     //@when !whole_tile
 #pragma unroll
   for (i32 slab = 0; slab < kSlabs; ++slab) {
-    if (slab >= valid_slabs) break;
-    const i32 row = thread.slab_row + slab * kSlab;
+    if (slab >= share.slabs) break;
+    const i32 row = share.row + slab * kSlabStride;
     const i32 rows = tile.rows - row;
 #pragma unroll
     for (i32 chunk = 0; chunk < kChunks; ++chunk) {
-      const i32 column = tile.column + thread.step_column + chunk * kChunk;
+      if (chunk >= share.steps * (kStep / kChunk)) break;
+      const i32 column = tile.column + share.column + chunk * kChunk;
       if (elected) tma_store_wait_read();
       named_barrier(barrier, 128);
       stage_chunk(staging, thread, &sum[slab * kSteps][0] + chunk * 32);
@@ -321,26 +339,28 @@ __device__ __forceinline__ void consume(const abi::GemmParams& params, SharedSto
   RingPosition<2> sfb_position(0);
   for (i32 unit = cluster; unit < scheduler.units(); unit += clusters) {
     const Tile tile = scheduler.tile(unit, rank);
-    const i32 rows = tile.rows - thread.slab_row;  // of this warpgroup
-    shared.sfb_ring.wait_full(sfb_position.stage, sfb_position.parity);
-    if (rows <= 0) {
+    const Share share = share_of(thread, tile);
+    const i32 sfb_stage = sfb_position.stage, row_offset = tile.row & 3;
+    shared.sfb_ring.wait_full(sfb_stage, sfb_position.parity);
+    if (share.slabs == 0) {
       skip_tile(shared, thread, position);
-      if (thread.lane == 0) mbarrier_arrive(shared.sfb_ring.empty(sfb_position.stage));
+      if (thread.lane == 0) mbarrier_arrive(shared.sfb_ring.empty(sfb_stage));
     } else {
       float sum[kSlabs * kSteps][64];
-      //@when two_slabs
-      const i32 valid_slabs = rows > kSlab ? 2 : 1;
-      if (valid_slabs == 1)
-        accumulate_tile<1>(shared, thread, position, sfb_position.stage, tile.row & 3, sum);
+      // Whole loops chosen by one branch: branching around single wgmma would make ptxas serialize them.
+      //@when split_narrow
+      if (share.steps < kSteps)
+        accumulate_share<1, 1>(shared, thread, share, position, sfb_stage, row_offset, sum);
       else
-        accumulate_tile<2>(shared, thread, position, sfb_position.stage, tile.row & 3, sum);
-      //@end
-      //@when !two_slabs
-      constexpr i32 valid_slabs = 1;
-      accumulate_tile<1>(shared, thread, position, sfb_position.stage, tile.row & 3, sum);
-      //@end
-      if (thread.lane == 0) mbarrier_arrive(shared.sfb_ring.empty(sfb_position.stage));
-      store_tile(params, shared, thread, tile, valid_slabs, sum);
+        //@end
+        //@when two_slabs
+        if (share.slabs == 1)
+          accumulate_share<1, kSteps>(shared, thread, share, position, sfb_stage, row_offset, sum);
+        else
+          //@end
+          accumulate_share<kSlabs, kSteps>(shared, thread, share, position, sfb_stage, row_offset, sum);
+      if (thread.lane == 0) mbarrier_arrive(shared.sfb_ring.empty(sfb_stage));
+      store_tile(params, shared, thread, tile, share, sum);
     }
     sfb_position.advance();
   }

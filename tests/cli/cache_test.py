@@ -79,11 +79,13 @@ class Cache(CliTest):
         self.assertEqual(self.json("cache", "prune", "--max-bytes", "1K")["count"], count)
         self.assertEqual(self.entries(), [])
 
-    def test_prune_removes_damaged_entries_below_any_limit(self):
-        self.octet("build", WEIGHTS)
-        victim = self.entries()[0]["path"]
+    def test_prune_takes_damaged_entries_first(self):
+        self.octet("build", WEIGHTS, QUANTIZE)
+        listed = self.json("cache", "ls")
+        victim = listed["entries"][0]["path"]
         self.damage(victim)
-        removed = self.json("cache", "prune")
+        os.utime(victim)  # the most recently used one
+        removed = self.json("cache", "prune", "--max-bytes", listed["bytes"] - 1)
         self.assertEqual([entry["path"] for entry in removed["removed"]], [victim])
         self.octet("cache", "verify")
 

@@ -35,7 +35,7 @@ class Run(CliTest):
             with self.subTest(problem):
                 report = self.reference(problem)
                 self.assertTrue(report["passed"])
-                # Among thousands of values some lie near the middle of two.
+                # Among thousands of values some lie near the middle of two neighbours.
                 self.assertGreater(report["error"], 0.95)
                 self.assertLess(report["error"], 1.0001)
 
@@ -62,9 +62,10 @@ class Run(CliTest):
 
     def test_d19_without_a_driver_the_host_is_suggested(self):
         for arguments in ((), ("--device", "gpu"), ("--device", "0")):
-            line = self.refused("run", GEMM, *arguments, code=1, **self.without_driver())
-            self.assertIn("no CUDA driver", line)
-            self.assertIn("--device reference", line)
+            result = self.octet("run", GEMM, *arguments, code=1, **self.without_driver())
+            self.assertEqual(result.stdout, "")
+            self.assertRegex(result.stderr, r"\Aoctet: run: no CUDA driver")
+            self.assertRegex(result.stderr, r"--device reference\n\Z")
         self.octet("run", GEMM, "--device", "reference", **self.without_driver())
 
 

@@ -28,9 +28,11 @@ class Show(CliTest):
         text = self.octet("show", GEMM, "--resources").stdout
         self.assertRegex(text, rf"(?m)^registers +{shown['registers']}$")
 
-    def test_missing_nvrtc_is_one_clear_line(self):
-        line = self.refused("show", QUANTIZE, "--ptx", code=1, **self.without_nvrtc())
-        self.assertIn("libnvrtc-is-not-here.so", line)
+    def test_d17_missing_nvrtc_is_told_with_the_setting_and_what_was_tried(self):
+        result = self.octet("show", QUANTIZE, "--ptx", code=1, **self.without_nvrtc())
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, r"\Aoctet: libnvrtc [^\n]*OCTET_NVRTC_LIBRARY")
+        self.assertIn("libnvrtc-is-not-here.so", result.stderr)
 
     def test_sass_hands_the_cubin_to_nvdisasm(self):
         tools = os.path.join(self.folder, "it's a folder")

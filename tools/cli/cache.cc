@@ -136,7 +136,7 @@ void add_cache(CLI::App& app, Action& action) {
   command->require_subcommand(1);
   add(*command, "ls", "List every entry, read-only layers included", request, action, print_list);
   add(*command, "verify", "Check every entry; exit code 1 when one is damaged", request, action, verify);
-  add(*command, "prune", "Remove damaged entries, then the least recently used ones above a size", request, action,
+  add(*command, "prune", "Remove what is above a size: damaged entries, then the least recently used", request, action,
       prune)
       ->add_option("--max-bytes", request->max_bytes, "What may stay: a number with K, M, G or T")
       ->capture_default_str();

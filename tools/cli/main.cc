@@ -1,8 +1,10 @@
 // The octet command line: parses, runs one subcommand, and turns every way to fail into one line and an exit code.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -29,11 +31,29 @@ std::string version_text() {
 
 void print_error(std::string_view message) { fmt::print(stderr, "octet: {}\n", message); }
 
-bool is_usage(ErrorCode code) { return code == ErrorCode::invalid_problem || code == ErrorCode::invalid_argument; }
+// Whether the input has to change. A kernel that does not exist is asked for in vain on every machine.
+bool is_usage(ErrorCode code) {
+  return code == ErrorCode::invalid_problem || code == ErrorCode::invalid_argument || code == ErrorCode::no_kernel;
+}
 
-int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error, const std::string& first_word) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);  // --help, --version
-  print_error(fmt::format("{} (see octet --help)", error.what()));
+  const std::vector<std::string> names = subcommand_names(app);
+  const bool is_word = !first_word.empty() && first_word.front() != '-';
+  if (is_word && std::find(names.begin(), names.end(), first_word) == names.end()) {
+    // CLI11 would only say that a subcommand is missing.
+    print_error(fmt::format("unknown subcommand '{}'; known are {}", first_word, fmt::join(names, ", ")));
+  } else {
+    print_error(fmt::format("{} (see octet --help)", error.what()));
+  }
   return kUsage;
 }
 
@@ -68,7 +88,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return report_parse_error(app, error);
+    return report_parse_error(app, error, argc > 1 ? argv[1] : "");
   }
   return run(action);
 }

@@ -57,19 +57,23 @@ double widen(std::uint16_t bf16) {
   return static_cast<double>(value);
 }
 
-// Rounding to nearest is off by at most half a step: 2^-4 of a normal e4m3 value (2^-3 for e5m2), or half of the
-// smallest subnormal. The slack is for the f32 roundings of the scale and of the product.
+// Half the distance of neighbouring FP8 values around `value`: what rounding to nearest is off by at most.
+double half_step(double value, DType type) {
+  const int mantissa_bits = type == DType::e5m2 ? 2 : 3, least_exponent = type == DType::e5m2 ? -14 : -6;
+  const int exponent = value == 0 ? least_exponent : std::max(std::ilogb(value), least_exponent);
+  return std::ldexp(1.0, exponent - mantissa_bits - 1);
+}
+
 GroupResult judge_group(const Case& run, const std::vector<std::uint16_t>& in, const QuantizeOutput& out,
                         std::size_t group) {
   const DType type = quantize_problem(run).out.type;
-  const double relative = type == DType::e5m2 ? 0x1p-3 : 0x1p-4, subnormal = type == DType::e5m2 ? 0x1p-17 : 0x1p-10;
   GroupResult result;
   result.rows = run.sizes[group];
-  result.limit = 1 + 1e-5;
+  result.limit = 1 + 1e-5;  // the scale and the product were rounded to f32
   for_each_element(run, group, [&](std::size_t at, std::size_t scale) {
     const double x = widen(in[at]), sf = static_cast<double>(out.sf[scale]);
     const double rounded = static_cast<double>(reference::from_fp8(out.data[at], type)) * sf;
-    const double error = std::abs(rounded - x) / std::max(std::abs(x) * relative, sf * subnormal);
+    const double error = std::abs(rounded - x) / (half_step(x / sf, type) * sf);
     ++result.checked;
     if (!(error <= result.error)) result.error = error;  // NaN is kept
   });

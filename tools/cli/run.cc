@@ -40,7 +40,7 @@ int find_gpu(int ordinal) {
   try {
     count = device_count();
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("run: {}; to run on the host: --device reference", error.what()));
+    throw Error(error.code(), fmt::format("run: {}\nTo run on the host instead: --device reference", error.what()));
   }
   if (ordinal < count) return ordinal;
   throw Error(ErrorCode::driver,

@@ -176,6 +176,10 @@ TEST_CASE("Where locks cannot be made the caller goes on without one") {
   fs::permissions(temp / "linked", fs::perms::owner_all);
   fs::create_symlink(temp / "file", temp / "linked/locks");
   CHECK_FALSE(BuildLock((temp / "linked").string(), "key", 60).held());
+  fs::create_directories(temp / "planted/locks");
+  for (const char* path : {"planted", "planted/locks"}) fs::permissions(temp / path, fs::perms::owner_all);
+  fs::create_symlink(temp / "file", temp / "planted/locks/key");
+  CHECK_FALSE(BuildLock((temp / "planted").string(), "key", 60).held());  // no lock through somebody's link
   fs::create_directory(temp / "open");
   fs::permissions(temp / "open", fs::perms(0777));
   CHECK_FALSE(BuildLock((temp / "open").string(), "key", 60).held());

@@ -103,6 +103,20 @@ TEST_CASE("prune removes what crashed writers left an hour ago, and nothing youn
   CHECK(look(aged.store, "0") == "hit");
 }
 
+TEST_CASE("An entry that was used or replaced since it was listed is not removed") {
+  Aged aged(2);
+  const Layer layer((aged.temp / "cache").string(), Owner::user);
+  std::vector<LayerItem> items;
+  Faults faults;
+  layer.each(faults, [&](LayerItem item) { items.push_back(std::move(item)); });
+  REQUIRE(items.size() == 2);
+  REQUIRE(look(aged.store, items[0].entry.value->get("spec")) == "hit");
+  CHECK_FALSE(layer.remove(items[0]));
+  CHECK(layer.remove(items[1]));
+  CHECK_FALSE(layer.remove(items[1]));
+  CHECK(aged.store.list().size() == 1);
+}
+
 TEST_CASE("prune removes idle lock files, never one that is held") {
   const TempDir temp;
   const std::string directory = (temp / "cache").string();

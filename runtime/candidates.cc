@@ -25,7 +25,7 @@ const std::vector<GemmCandidate>& gemm_candidates() {
 }
 
 const std::vector<QuantizeCandidate>& quantize_candidates(Layout layout) {
-  static const std::vector<QuantizeCandidate> rows = {{{256, 8, 3}, 4255}, {{256, 8, 4}, 4200}, {{256, 8, 2}, 4000}};
+  static const std::vector<QuantizeCandidate> rows = {{{256, 8, 4}, 3990}, {{256, 8, 3}, 3980}};
   static const std::vector<QuantizeCandidate> blocks = {{{256, 8, 3}, 3900}};
   return layout == Layout::uniform ? blocks : rows;
 }

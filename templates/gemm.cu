@@ -69,12 +69,11 @@ __device__ __forceinline__ u64 matrix_descriptor(u32 address) {
 }
 
 // Feeds A, B and SFA of every tile to the ring. One thread.
-__device__ __forceinline__ void produce_operands(const abi::GemmParams& params, SharedStorage& shared, i32 cluster,
-                                                 i32 clusters, i32 rank) {
-  TileScheduler scheduler(shared.groups);
+__device__ __forceinline__ void produce_operands(const abi::GemmParams& params, SharedStorage& shared, TileWalk walk,
+                                                 i32 rank) {
   RingPosition<config::kStages> position(1);  // the ring starts empty
-  for (i32 unit = cluster; unit < scheduler.units(); unit += clusters) {
-    const Tile tile = scheduler.tile(unit, rank);
+  Tile tile;
+  while (walk.next(tile)) {
     const i32 row_b = tile.group * config::kN + tile.column;
     for (i32 block = 0; block < kBlocksK; ++block) {
       const i32 stage = position.stage;
@@ -103,13 +102,12 @@ __device__ __forceinline__ void produce_operands(const abi::GemmParams& params, 
 }
 
 // Copies the SFB rows of every tile to shared memory, a tile ahead of the math. One warp.
-__device__ __forceinline__ void produce_weight_scales(const abi::GemmParams& params, SharedStorage& shared, i32 cluster,
-                                                      i32 clusters, i32 rank, i32 lane) {
+__device__ __forceinline__ void produce_weight_scales(const abi::GemmParams& params, SharedStorage& shared,
+                                                      TileWalk walk, i32 lane) {
   constexpr i32 kScaleRows = (config::kN + 127) / 128;
-  TileScheduler scheduler(shared.groups);
   RingPosition<2> position(1);
-  for (i32 unit = cluster; unit < scheduler.units(); unit += clusters) {
-    const Tile tile = scheduler.tile(unit, rank);
+  Tile tile;
+  while (walk.next(tile)) {
     shared.sfb_ring.wait_empty(position.stage, position.parity);
 #pragma unroll
     for (i32 n = 0; n < kScaleBlocksN; ++n) {
@@ -331,14 +329,12 @@ __device__ __forceinline__ void store_tile(const abi::GemmParams& params, Shared
 }
 
 // The math of one warpgroup over all tiles of this block.
-__device__ __forceinline__ void consume(const abi::GemmParams& params, SharedStorage& shared, i32 cluster, i32 clusters,
-                                        i32 rank) {
+__device__ __forceinline__ void consume(const abi::GemmParams& params, SharedStorage& shared, TileWalk walk, i32 rank) {
   const MathThread thread(rank);
-  TileScheduler scheduler(shared.groups);
   RingPosition<config::kStages> position(0);
   RingPosition<2> sfb_position(0);
-  for (i32 unit = cluster; unit < scheduler.units(); unit += clusters) {
-    const Tile tile = scheduler.tile(unit, rank);
+  Tile tile;
+  while (walk.next(tile)) {
     const Share share = share_of(thread, tile);
     const i32 sfb_stage = sfb_position.stage, row_offset = tile.row & 3;
     shared.sfb_ring.wait_full(sfb_stage, sfb_position.parity);
@@ -383,7 +379,7 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
   constexpr i32 rank = 0;
   //@end
 
-  if (warp == 0) build_group_table<config::kBlockM>(shared.groups, params.splits, params.capacity, lane);
+  if (warp == 0) build_group_table(shared.groups, params.splits, params.capacity, lane, units_of_group);
   if (warp == 1 && lane == 0) {
     // The leader's stages are free when every block of the cluster has read its copy of A.
     shared.ring.init(1, kMathWarps * (rank == 0 ? config::kClusterN : 1));
@@ -401,14 +397,14 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
   cluster_barrier();  // no block may signal another one's barriers before they exist
   //@end
 
-  const i32 cluster = blockIdx.x / config::kClusterN, clusters = gridDim.x / config::kClusterN;
+  const TileWalk walk(shared.groups, blockIdx.x / config::kClusterN, gridDim.x / config::kClusterN, rank);
   if (warp >= kMathWarps) {
     registers_decrease<config::kProducerRegisters>();
-    if (warp == kMathWarps && lane == 0) produce_operands(params, shared, cluster, clusters, rank);
-    if (warp == kMathWarps + 1) produce_weight_scales(params, shared, cluster, clusters, rank, lane);
+    if (warp == kMathWarps && lane == 0) produce_operands(params, shared, walk, rank);
+    if (warp == kMathWarps + 1) produce_weight_scales(params, shared, walk, lane);
   } else {
     registers_increase<config::kMathRegisters>();
-    consume(params, shared, cluster, clusters, rank);
+    consume(params, shared, walk, rank);
   }
   //@when cluster
   __syncwarp();

@@ -60,12 +60,12 @@ __device__ __forceinline__ RowRange packed_rows(const void* splits, i64 capacity
 }
 //@end
 //@when group_table
-// The groups that have rows, in order, and the tiles of kTileRows rows that cover them. Lives in shared memory; empty
-// groups have no entry, so a walk over it never idles.
+// The groups that have rows, in order, and how many units of work each makes. Lives in shared memory; empty groups have
+// no entry, so a walk over it never idles.
 struct GroupTable {
   i32 count;  // entries
-  i32 tiles;  // tiles of all entries
-  i32 first_tile[config::kGroups];
+  i32 units;  // of all entries
+  i32 first_unit[config::kGroups];
   i32 row_begin[config::kGroups];
   i32 row_end[config::kGroups];
   u16 group[config::kGroups];
@@ -78,8 +78,10 @@ __device__ __forceinline__ i64 align_rows(i64 row) {
 //@end
 
 // Fills the table. Called by one whole warp; lane l reads groups [l * kPerLane, (l + 1) * kPerLane).
-template <int kTileRows>
-__device__ __forceinline__ void build_group_table(GroupTable& table, const void* splits, i64 capacity, i32 lane) {
+// `units_of(rows)`: units of a group that has so many rows, at least one.
+template <typename UnitsOf>
+__device__ __forceinline__ void build_group_table(GroupTable& table, const void* splits, i64 capacity, i32 lane,
+                                                  UnitsOf units_of) {
   constexpr i32 kPerLane = (config::kGroups + 31) / 32;
   const i32 first = lane * kPerLane;
   const i32 last = min(first + kPerLane, config::kGroups);
@@ -126,19 +128,19 @@ __device__ __forceinline__ void build_group_table(GroupTable& table, const void*
     //@end
   };
 
-  i32 tiles = 0, entries = 0;
+  i32 units = 0, entries = 0;
   for (i32 g = first; g < last; ++g) {
     i32 begin, end;
     rows_of(g, begin, end);
     if (end > begin) {
-      tiles += (end - begin + kTileRows - 1) / kTileRows;
+      units += units_of(end - begin);
       ++entries;
     }
   }
-  i32 tile = warp_exclusive_sum(tiles, lane);
+  i32 unit = warp_exclusive_sum(units, lane);
   i32 entry = warp_exclusive_sum(entries, lane);
   if (lane == 31) {
-    table.tiles = tile + tiles;
+    table.units = unit + units;
     table.count = entry + entries;
   }
   //@when splits_sizes
@@ -148,18 +150,18 @@ __device__ __forceinline__ void build_group_table(GroupTable& table, const void*
     i32 begin, end;
     rows_of(g, begin, end);
     if (end <= begin) continue;
-    table.first_tile[entry] = tile;
+    table.first_unit[entry] = unit;
     table.row_begin[entry] = begin;
     table.row_end[entry] = end;
     table.group[entry] = static_cast<u16>(g);
-    tile += (end - begin + kTileRows - 1) / kTileRows;
+    unit += units_of(end - begin);
     ++entry;
   }
 }
 
-// Entry that holds `tile`, at or after `entry`. Tiles are asked for in increasing order, so a walk beats a search.
-__device__ __forceinline__ i32 advance_entry(const GroupTable& table, i32 entry, i32 tile) {
-  while (entry + 1 < table.count && table.first_tile[entry + 1] <= tile) ++entry;
+// Entry that holds `unit`, at or after `entry`. Units are asked for in increasing order, so a walk beats a search.
+__device__ __forceinline__ i32 advance_entry(const GroupTable& table, i32 entry, i32 unit) {
+  while (entry + 1 < table.count && table.first_unit[entry + 1] <= unit) ++entry;
   return entry;
 }
 //@end

@@ -110,8 +110,8 @@ extern "C" __global__ void __launch_bounds__(octet::config::kThreads, octet::con
   i64 unit = warp;
   Strip strip;
   //@when row_range
-  // Packed groups lie end to end: one range of rows. The next strip is on its way while this one is quantized; the
-  // first one sets out before the splits are known, which may fetch rows of the tail but never uses them.
+  // Packed groups lie end to end: one range of rows. The first strip sets out before the splits are known, which may
+  // fetch rows of the tail but never uses them.
   const auto place_of = [&](i64 index, RowRange range) -> Place {
     return {range.begin + static_cast<i32>(index / kColumnPairs) * kRows, range.end,
             static_cast<i32>(index % kColumnPairs)};
@@ -125,28 +125,23 @@ extern "C" __global__ void __launch_bounds__(octet::config::kThreads, octet::con
   if (unit < units) load_strip(params, place_of(unit, rows), lane, strip);
   //@end
   for (; unit < units; unit += warps) {
-    //@when prefetch
-    Strip next;
-    if (unit + warps < units) load_strip(params, place_of(unit + warps, rows), lane, next);
-    quantize_strip(params, place_of(unit, rows), lane, strip);
-    strip = next;
-    //@end
-    //@when !prefetch
     quantize_strip(params, place_of(unit, rows), lane, strip);
     if (unit + warps < units) load_strip(params, place_of(unit + warps, rows), lane, strip);
-    //@end
   }
   //@end
   //@when group_table
   // Gaps between groups must not be written, so strips are cut group by group.
   __shared__ GroupTable groups;
-  if (threadIdx.x < 32) build_group_table<kRows>(groups, params.splits, params.capacity, lane);
+  if (threadIdx.x < 32) {
+    build_group_table(groups, params.splits, params.capacity, lane,
+                      [](i32 rows) { return (rows + kRows - 1) / kRows; });
+  }
   __syncthreads();
   i32 entry = 0;
-  for (; unit < static_cast<i64>(groups.tiles) * kColumnPairs; unit += warps) {
-    const i32 tile = static_cast<i32>(unit / kColumnPairs);
-    entry = advance_entry(groups, entry, tile);
-    const Place place{groups.row_begin[entry] + (tile - groups.first_tile[entry]) * kRows, groups.row_end[entry],
+  for (; unit < static_cast<i64>(groups.units) * kColumnPairs; unit += warps) {
+    const i32 row_strip = static_cast<i32>(unit / kColumnPairs);
+    entry = advance_entry(groups, entry, row_strip);
+    const Place place{groups.row_begin[entry] + (row_strip - groups.first_unit[entry]) * kRows, groups.row_end[entry],
                       static_cast<i32>(unit % kColumnPairs)};
     load_strip(params, place, lane, strip);
     quantize_strip(params, place, lane, strip);

@@ -49,7 +49,8 @@ struct OCTET_API MutableOperand {
   operator Operand() const noexcept { return {data, sf, layout}; }
 };
 
-// All pointers are device memory; 16-byte aligned, except splits (its element's size). Row-major, no gaps between rows.
+// All pointers are device memory; 16-byte aligned, except splits and b.sf (their element's size). Row-major, no gaps
+// between rows.
 struct OCTET_API GemmArgs {
   Operand a;          // [capacity, K] and its scales
   Operand b;          // [G, N, K] and its scales

@@ -154,17 +154,35 @@ class Bench {
     }
   }
 
+  std::vector<Spec> legal_specs(const Problem& problem, std::int64_t expected_m) const {
+    std::vector<Spec> specs;
+    for (const Candidate& candidate : explain(problem, facts_, expected_m).candidates) {
+      if (!candidate.refused) specs.push_back(candidate.spec);
+    }
+    return specs;
+  }
+
+  static void add_sorted(Report& report, std::vector<Row> rows) {
+    std::stable_sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) { return x.us < y.us; });
+    report.sweep.insert(report.sweep.end(), rows.begin(), rows.end());
+  }
+
   void run_sweep(Report& report) {
     for (const PackedProblem& packed : wanted_packed()) {
-      std::vector<Spec> specs;
-      for (const Candidate& candidate : explain(packed.problem.to_problem(), facts_, packed.expected_m).candidates) {
-        if (!candidate.refused) specs.push_back(candidate.spec);
-      }
       PackedRun run(packed, operands_);
       std::vector<Row> rows;
-      for (const Gemm& gemm : prepare_all(runtime_, specs)) rows.push_back(run.measure(gemm, timer_, random_));
-      std::stable_sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) { return x.us < y.us; });
-      report.sweep.insert(report.sweep.end(), rows.begin(), rows.end());
+      for (const Gemm& gemm : prepare_all(runtime_, legal_specs(packed.problem.to_problem(), packed.expected_m))) {
+        rows.push_back(run.measure(gemm, timer_, random_));
+      }
+      add_sorted(report, std::move(rows));
+    }
+    for (const QuantizeBenchmark& benchmark : quantize_benchmarks()) {
+      if (!arguments_.wants("quantize", benchmark.name())) continue;
+      std::vector<Row> rows;
+      for (const Spec& spec : legal_specs(benchmark.problem.to_problem(), 0)) {
+        rows.push_back(measure(benchmark, runtime_.prepare_quantize(spec, 0), operands_, timer_, random_));
+      }
+      add_sorted(report, std::move(rows));
     }
   }
 
@@ -206,7 +224,7 @@ int main(int argc, char** argv) {
   app.add_option("--json", arguments.json_file, "write the figures to this file");
   app.add_option("--filter", arguments.filter, "only rows whose 'table problem' contains this");
   app.add_flag("--quick", arguments.quick, "median of 5 calls instead of 20");
-  app.add_flag("--config-sweep", arguments.config_sweep, "also time every legal config of the packed rows");
+  app.add_flag("--config-sweep", arguments.config_sweep, "also time every legal config of every row");
   CLI11_PARSE(app, argc, argv);
   try {
     return octet::bench::run(arguments);

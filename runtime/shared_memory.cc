@@ -5,6 +5,7 @@ namespace {
 
 constexpr std::int64_t kBlockK = 128;            // bytes of one swizzle row, FP8 elements of one scale block
 constexpr std::int64_t kStoreChunkBytes = 8192;  // 64 rows x 64 columns of bf16
+constexpr std::int64_t kTileBytes = 16;
 
 std::int64_t align(std::int64_t value, std::int64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
@@ -27,6 +28,7 @@ std::int64_t gemm_shared_memory_bytes(const Problem& problem, const GemmConfig& 
   bytes += config.whole_tile_store ? std::int64_t{2} * config.block_m * config.block_n
                                    : config.warpgroups_m * config.warpgroups_n * kStoreChunkBytes;
   bytes += config.stages * align(std::int64_t{boxes.count} * boxes.rows, 32) * 4;
+  bytes += kTileBytes * 2;
   bytes += std::int64_t{2} * (config.block_n / 128) * blocks_k * 4;
   bytes = align(bytes, 8) + (config.stages + 2) * 16;  // full and empty barriers of both rings
   bytes += group_table_bytes(problem.g);

@@ -7,9 +7,10 @@
 // Rows that belong to no group (tail, gaps) may hold anything, NaN included: the copy engine fetches some of them, but
 // a row of D depends on its own row of A alone, and rows outside the group are never stored.
 //
-// One producer warp feeds a ring of stages by TMA, another prefetches SFB rows, math warpgroups run wgmma and add each
-// block of 128 along K into f32 registers, since the tensor core's own sum keeps about 14 bits. Blocks are persistent.
-// Results do not depend on timing: every element is summed by one thread in K order, with no atomics.
+// One producer warp feeds a ring of stages by TMA, another hands out tiles and prefetches their SFB rows, math
+// warpgroups run wgmma and add each block of 128 along K into f32 registers, since the tensor core's own sum keeps
+// about 14 bits. Blocks are persistent. Results do not depend on timing: every element is summed by one thread in K
+// order, with no atomics.
 #include "abi.h"
 #include "pipeline.cuh"
 #include "ptx.cuh"
@@ -53,9 +54,10 @@ struct SharedStorage {
   alignas(1024) u8 staging[kMathWarpgroups][1][kChunkBytes];
   //@end
   alignas(128) float sfa[config::kStages][(kScaleBoxes * kScaleBoxRows + 31) / 32 * 32];
+  alignas(16) Tile tiles[2];  // what the math works on, with its scales of B
   alignas(16) float sfb[2][kScaleBlocksN][kBlocksK];
   alignas(8) Ring<config::kStages> ring;
-  alignas(8) Ring<2> sfb_ring;
+  alignas(8) Ring<2> tile_ring;
   GroupTable groups;
 };
 static_assert(sizeof(SharedStorage) == config::kSharedBytes, "the host asks for exactly this much shared memory");
@@ -101,14 +103,19 @@ __device__ __forceinline__ void produce_operands(const abi::GemmParams& params, 
   }
 }
 
-// Copies the SFB rows of every tile to shared memory, a tile ahead of the math. One warp.
-__device__ __forceinline__ void produce_weight_scales(const abi::GemmParams& params, SharedStorage& shared,
-                                                      TileWalk walk, i32 lane) {
+// Hands every tile and its SFB rows to the math, a tile ahead of it, so that the math neither walks nor waits for
+// global memory. A tile without rows ends the walk. One warp.
+__device__ __forceinline__ void produce_tiles(const abi::GemmParams& params, SharedStorage& shared, TileWalk walk,
+                                              i32 lane) {
   constexpr i32 kScaleRows = (config::kN + 127) / 128;
   RingPosition<2> position(1);
-  Tile tile;
-  while (walk.next(tile)) {
-    shared.sfb_ring.wait_empty(position.stage, position.parity);
+  Tile tile{};
+  bool more = true;
+  while (more) {
+    more = walk.next(tile);
+    if (!more) tile.rows = 0;
+    shared.tile_ring.wait_empty(position.stage, position.parity);
+    if (lane == 0) shared.tiles[position.stage] = tile;
 #pragma unroll
     for (i32 n = 0; n < kScaleBlocksN; ++n) {
       // Columns past N have no scales; their products are never stored.
@@ -116,11 +123,11 @@ __device__ __forceinline__ void produce_weight_scales(const abi::GemmParams& par
       const float* source = params.sfb + (static_cast<i64>(tile.group) * kScaleRows + row) * kBlocksK;
 #pragma unroll 4
       for (i32 block = lane; block < kBlocksK; block += 32) {
-        shared.sfb[position.stage][n][block] = __ldg(source + block);
+        if (more) shared.sfb[position.stage][n][block] = __ldg(source + block);
       }
     }
     __syncwarp();
-    if (lane == 0) mbarrier_arrive(shared.sfb_ring.full(position.stage));
+    if (lane == 0) mbarrier_arrive(shared.tile_ring.full(position.stage));
     position.advance();
   }
 }
@@ -137,6 +144,11 @@ struct MathThread {
     row = warp % 4 * 16 + lane / 4;
   }
 };
+
+__device__ __forceinline__ Tile load_tile(u32 address) {
+  const uint4 bits = shared_load_16(address);
+  return {static_cast<i32>(bits.x), static_cast<i32>(bits.y), static_cast<i32>(bits.z), static_cast<i32>(bits.w)};
+}
 
 // The part of a tile that one warpgroup computes: `slabs` slabs, kSlabStride rows apart, times `steps` steps.
 struct Share {
@@ -172,12 +184,12 @@ __device__ __forceinline__ void release_stage(SharedStorage& shared, const MathT
 // Sums a share of kShareSlabs x kShareSteps over K into `sum`.
 template <i32 kShareSlabs, i32 kShareSteps>
 __device__ __forceinline__ void accumulate_share(SharedStorage& shared, const MathThread& thread, const Share& share,
-                                                 RingPosition<config::kStages>& position, i32 sfb_stage, i32 row_offset,
-                                                 float (&sum)[kSlabs * kSteps][64]) {
+                                                 RingPosition<config::kStages>& position, i32 tile_stage,
+                                                 i32 row_offset, float (&sum)[kSlabs * kSteps][64]) {
   const u64 a0 = matrix_descriptor(shared_address(shared.a[0]) + share.row * kBlockK);
   const u64 b0 = matrix_descriptor(shared_address(shared.b[0]) + share.column * kBlockK);
   const u32 sfa0 = shared_address(&shared.sfa[0][share.row + thread.row + row_offset]);
-  const u32 sfb0 = shared_address(&shared.sfb[sfb_stage][share.column / 128][0]);
+  const u32 sfb0 = shared_address(&shared.sfb[tile_stage][share.column / 128][0]);
   constexpr u32 kSfaStageBytes = sizeof(shared.sfa[0]);
   float partial[64];
 #pragma unroll
@@ -329,36 +341,45 @@ __device__ __forceinline__ void store_tile(const abi::GemmParams& params, Shared
 }
 
 // The math of one warpgroup over all tiles of this block.
-__device__ __forceinline__ void consume(const abi::GemmParams& params, SharedStorage& shared, TileWalk walk, i32 rank) {
+__device__ __forceinline__ void consume(const abi::GemmParams& params, SharedStorage& shared, i32 rank) {
   const MathThread thread(rank);
   RingPosition<config::kStages> position(0);
-  RingPosition<2> sfb_position(0);
-  Tile tile;
-  while (walk.next(tile)) {
-    const Share share = share_of(thread, tile);
-    const i32 sfb_stage = sfb_position.stage, row_offset = tile.row & 3;
-    shared.sfb_ring.wait_full(sfb_stage, sfb_position.parity);
-    if (share.slabs == 0) {
-      skip_tile(shared, thread, position);
-      if (thread.lane == 0) mbarrier_arrive(shared.sfb_ring.empty(sfb_stage));
-    } else {
-      float sum[kSlabs * kSteps][64];
+  RingPosition<2> tile_position(0);
+  for (;; tile_position.advance()) {
+    const i32 tile_stage = tile_position.stage;
+    shared.tile_ring.wait_full(tile_stage, tile_position.parity);
+    const u32 tile_address = shared_address(&shared.tiles[tile_stage]);
+    {
+      const Tile tile = load_tile(tile_address);
+      if (tile.rows == 0) break;
+      if (share_of(thread, tile).slabs == 0) {
+        skip_tile(shared, thread, position);
+        if (thread.lane == 0) mbarrier_arrive(shared.tile_ring.empty(tile_stage));
+        continue;
+      }
+    }
+    float sum[kSlabs * kSteps][64];
+    {
+      const Tile tile = load_tile(tile_address);
+      const Share share = share_of(thread, tile);
+      const i32 row_offset = tile.row & 3;
       // Whole loops chosen by one branch: branching around single wgmma would make ptxas serialize them.
       //@when split_narrow
       if (share.steps < kSteps)
-        accumulate_share<1, 1>(shared, thread, share, position, sfb_stage, row_offset, sum);
+        accumulate_share<1, 1>(shared, thread, share, position, tile_stage, row_offset, sum);
       else
         //@end
         //@when two_slabs
         if (share.slabs == 1)
-          accumulate_share<1, kSteps>(shared, thread, share, position, sfb_stage, row_offset, sum);
+          accumulate_share<1, kSteps>(shared, thread, share, position, tile_stage, row_offset, sum);
         else
           //@end
-          accumulate_share<kSlabs, kSteps>(shared, thread, share, position, sfb_stage, row_offset, sum);
-      if (thread.lane == 0) mbarrier_arrive(shared.sfb_ring.empty(sfb_stage));
-      store_tile(params, shared, thread, tile, share, sum);
+          accumulate_share<kSlabs, kSteps>(shared, thread, share, position, tile_stage, row_offset, sum);
     }
-    sfb_position.advance();
+    // Read again rather than kept: the loop over K needs every register.
+    const Tile tile = load_tile(tile_address);
+    store_tile(params, shared, thread, tile, share_of(thread, tile), sum);
+    if (thread.lane == 0) mbarrier_arrive(shared.tile_ring.empty(tile_stage));
   }
   // Shared memory must outlive the copy engine's reads of it.
   if (threadIdx.x % 128 == 0) tma_store_wait();
@@ -383,7 +404,7 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
   if (warp == 1 && lane == 0) {
     // The leader's stages are free when every block of the cluster has read its copy of A.
     shared.ring.init(1, kMathWarps * (rank == 0 ? config::kClusterN : 1));
-    shared.sfb_ring.init(1, kMathWarps);
+    shared.tile_ring.init(1, kMathWarps);
     mbarrier_init_fence();
   }
   if (warp == 2 && lane == 0) {
@@ -401,10 +422,10 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
   if (warp >= kMathWarps) {
     registers_decrease<config::kProducerRegisters>();
     if (warp == kMathWarps && lane == 0) produce_operands(params, shared, walk, rank);
-    if (warp == kMathWarps + 1) produce_weight_scales(params, shared, walk, lane);
+    if (warp == kMathWarps + 1) produce_tiles(params, shared, walk, lane);
   } else {
     registers_increase<config::kMathRegisters>();
-    consume(params, shared, walk, rank);
+    consume(params, shared, rank);
   }
   //@when cluster
   __syncwarp();

@@ -9,7 +9,7 @@
 
 namespace octet {
 
-struct Tile {
+struct alignas(16) Tile {
   i32 group;
   i32 row;     // first row of the tile in A and D
   i32 rows;    // rows of the group from there on; the tile covers at most block_m of them

@@ -5,20 +5,21 @@ namespace octet {
 const std::vector<GemmCandidate>& gemm_candidates() {
   // clang-format off
   static const std::vector<GemmCandidate> table = {
-      // block  warpgroups        whole tile
-      // m    n    m  n  stages cluster       tflops  overhead us
-      {{128, 256,  2, 1,  4,     2,   false},  1464,   1.25},
-      {{128, 256,  2, 1,  3,     2,   true},   1430,   0.75},
-      {{256, 128,  2, 1,  3,     2,   true},   1470,   0.80},
-      {{192, 128,  3, 1,  4,     2,   true},   1507,   0.80},
-      {{128, 128,  2, 1,  5,     2,   true},   1300,   0.50},
-      {{64,  256,  1, 2,  4,     2,   true},   1100,   0.60},
-      {{64,  128,  1, 1,  4,     1,   false},  1000,   0.30},  // two blocks per multiprocessor
-      {{128, 256,  2, 1,  4,     1,   false},  1430,   1.25},
-      {{128, 256,  2, 1,  3,     1,   true},   1400,   0.75},
-      {{128, 128,  2, 1,  5,     1,   true},   1280,   0.50},
-      {{192, 128,  3, 1,  4,     1,   true},   1450,   0.80},
-      {{256, 128,  2, 1,  3,     1,   true},   1400,   0.80},
+      // block  warpgroups        cluster whole tile
+      // m    n    m  n  stages   m  n            tflops  overhead us
+      {{192, 128,  3, 1,  4,      1, 2,   true},   1507,   0.80},
+      {{192, 128,  3, 1,  4,      2, 1,   true},   1507,   0.80},
+      {{192, 128,  3, 1,  4,      1, 1,   true},   1450,   0.80},
+      {{128, 256,  2, 1,  4,      1, 1,   false},  1430,   1.25},
+      {{128, 256,  2, 1,  3,      1, 1,   true},   1400,   0.75},
+      {{128, 256,  2, 1,  4,      2, 1,   false},  1464,   1.25},
+      {{128, 256,  2, 1,  3,      2, 1,   true},   1430,   0.75},
+      {{128, 256,  2, 1,  4,      1, 2,   false},  1464,   1.25},
+      {{256, 128,  2, 1,  3,      1, 2,   true},   1470,   0.80},
+      {{128, 128,  2, 1,  5,      1, 1,   true},   1280,   0.50},
+      {{128, 128,  2, 1,  5,      2, 1,   true},   1300,   0.50},
+      {{64,  256,  1, 2,  4,      2, 1,   true},   1100,   0.60},
+      {{64,  128,  1, 1,  4,      1, 1,   false},  1000,   0.30},  // two blocks per multiprocessor
   };
   // clang-format on
   return table;

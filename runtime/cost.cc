@@ -52,8 +52,9 @@ double tile_us(const Problem& problem, const GemmCandidate& candidate) {
   const double k = static_cast<double>(round_up(problem.k, kScaleBlock));
   const double rate = candidate.tflops * 1e6 / kReferenceMultiprocessors;
   const double math = 2.0 * config.block_m * config.block_n * k / rate;
-  const double bytes = k * (static_cast<double>(config.block_m) / config.cluster_n + config.block_n);
-  const double feed = bytes / (config.cluster_n == 1 ? kL2ToOneMultiprocessor : kL2ToOneInCluster);
+  const double bytes = k * (static_cast<double>(config.block_m) / config.cluster_n +
+                            static_cast<double>(config.block_n) / config.cluster_m);
+  const double feed = bytes / (config.cluster_m * config.cluster_n == 1 ? kL2ToOneMultiprocessor : kL2ToOneInCluster);
   return std::max(math, feed) + candidate.tile_overhead_us;
 }
 

@@ -47,8 +47,8 @@ std::int64_t grid_blocks(const LoadedKernel& kernel, const Problem& problem, con
                          std::int64_t capacity) {
   const std::int64_t row_tiles = divide_up(capacity, config.block_m) + problem.g;
   const std::int64_t units = row_tiles * divide_up(divide_up(problem.n, config.block_n), config.cluster_n);
-  const std::int64_t resident = std::int64_t{kernel.sm_count} * kernel.blocks_per_sm / config.cluster_n;
-  return std::max<std::int64_t>(1, std::min(units, resident)) * config.cluster_n;
+  const std::int64_t resident = std::int64_t{kernel.sm_count} * kernel.blocks_per_sm / kernel.cluster;
+  return std::max<std::int64_t>(1, std::min(units, resident)) * kernel.cluster;
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ void set_shape(LoadedKernel& kernel) {
   const std::int64_t alignment = problem.layout == Layout::padded ? problem.al : 0;
   if (const auto* gemm = std::get_if<GemmConfig>(&kernel.spec.config)) {
     kernel.threads = 128 * (gemm->warpgroups_m * gemm->warpgroups_n + 1);
-    kernel.cluster = gemm->cluster_n;
+    kernel.cluster = gemm->cluster_m * gemm->cluster_n;
     kernel.blocks_per_sm = gemm_blocks_per_sm(*gemm);
     kernel.shared_bytes = static_cast<int>(gemm_shared_memory_bytes(problem, *gemm));
     kernel.a = {problem.layout, problem.a->scale_layout, alignment};

@@ -17,8 +17,9 @@ namespace {
 // Every fact that a template may ask for.
 const std::set<std::string>& known_facts() {
   static const std::set<std::string> facts = {
-      "gemm",          "quantize",    "packed",    "padded",  "splits_i32", "splits_i64", "splits_sizes", "splits_ends",
-      "splits_starts", "group_table", "row_range", "cluster", "whole_tile", "two_slabs",  "split_narrow", "sample"};
+      "gemm",         "quantize",    "packed",        "padded",       "splits_i32", "splits_i64",
+      "splits_sizes", "splits_ends", "splits_starts", "group_table",  "row_range",  "cluster",
+      "cluster_m",    "whole_tile",  "two_slabs",     "split_narrow", "sample"};
   return facts;
 }
 
@@ -83,7 +84,8 @@ Parts gemm_parts(const Spec& spec, const GemmConfig& config) {
   const RegisterBudget registers = register_budget(warpgroups);
   Parts parts{"gemm.cu", {"gemm", "group_table"}, {}};
   add_splits_facts(problem, parts.facts);
-  if (config.cluster_n > 1) parts.facts.insert("cluster");
+  if (config.cluster_m * config.cluster_n > 1) parts.facts.insert("cluster");
+  if (config.cluster_m > 1) parts.facts.insert("cluster_m");
   if (config.whole_tile_store) parts.facts.insert("whole_tile");
   if (config.block_m / config.warpgroups_m == 128) parts.facts.insert("two_slabs");
 
@@ -99,7 +101,8 @@ Parts gemm_parts(const Spec& spec, const GemmConfig& config) {
   text.add("kWarpgroupsM", config.warpgroups_m, "math warpgroups along M");
   text.add("kWarpgroupsN", config.warpgroups_n, "math warpgroups along N");
   text.add("kStages", config.stages, "depth of the TMA ring, in blocks of 128 along K");
-  text.add("kClusterN", config.cluster_n, "blocks of a cluster: neighbours along N that share A by multicast");
+  text.add("kClusterM", config.cluster_m, "blocks of a cluster along M: neighbours that share B by multicast");
+  text.add("kClusterN", config.cluster_n, "blocks of a cluster along N: neighbours that share A by multicast");
   text.add("kPanelTiles", std::max(1, 2048 / config.block_m),
            "row tiles that share a weight slab: 2048 rows stay in L2");
   text.add("kUnrollK", 4 / tiles_per_warpgroup(config), "K loop: 1 to 3 % faster than rolled; more costs compile time");

@@ -415,9 +415,12 @@ const Rule kRules[] = {
        return {fmt::format("{} stages", f.gemm().stages), "use 2 to 16"};
      }},
     {"gemm.cluster-1-or-2", config, gemm, illegal, "larger clusters leave multiprocessors without work",
-     [](const Facts& f) { return f.gemm().cluster_n == 1 || f.gemm().cluster_n == 2; },
+     [](const Facts& f) {
+       const GemmConfig& config = f.gemm();
+       return std::min(config.cluster_m, config.cluster_n) == 1 && std::max(config.cluster_m, config.cluster_n) <= 2;
+     },
      [](const Facts& f) -> Advice {
-       return {fmt::format("cluster of {}", f.gemm().cluster_n), "use 1 or 2"};
+       return {fmt::format("cluster of {}x{}", f.gemm().cluster_m, f.gemm().cluster_n), "use 1x1, 1x2 or 2x1"};
      }},
     {"gemm.tile-not-far-wider-than-n", config, gemm, illegal, "columns that D has not are computed for nothing",
      [](const Facts& f) {

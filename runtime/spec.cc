@@ -10,8 +10,9 @@ namespace {
 bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 std::string text_of(const GemmConfig& config) {
-  return fmt::format("bm{} bn{} wg{}x{} st{} cl{}{}", config.block_m, config.block_n, config.warpgroups_m,
-                     config.warpgroups_n, config.stages, config.cluster_n, config.whole_tile_store ? " tile" : "");
+  return fmt::format("bm{} bn{} wg{}x{} st{} cl{}x{}{}", config.block_m, config.block_n, config.warpgroups_m,
+                     config.warpgroups_n, config.stages, config.cluster_m, config.cluster_n,
+                     config.whole_tile_store ? " tile" : "");
 }
 
 std::string text_of(const QuantizeConfig& config) {
@@ -45,7 +46,7 @@ std::string without_separators(std::string_view text) {
 bool operator==(const GemmConfig& x, const GemmConfig& y) noexcept {
   return x.block_m == y.block_m && x.block_n == y.block_n && x.warpgroups_m == y.warpgroups_m &&
          x.warpgroups_n == y.warpgroups_n && x.stages == y.stages && x.cluster_n == y.cluster_n &&
-         x.whole_tile_store == y.whole_tile_store;
+         x.cluster_m == y.cluster_m && x.whole_tile_store == y.whole_tile_store;
 }
 
 bool operator==(const QuantizeConfig& x, const QuantizeConfig& y) noexcept {

@@ -70,6 +70,17 @@ __device__ __forceinline__ u64 matrix_descriptor(u32 address) {
          (kSwizzle128 << 62);
 }
 
+//@when cluster
+// Loads a box for this block, or, when it is shared, for every block of the cluster, which then all expect its bytes.
+__device__ __forceinline__ void load_shared(void* destination, const void* map, u32 full, i32 x, i32 y, bool is_shared,
+                                            i32 rank) {
+  if (!is_shared)
+    tma_load(shared_address(destination), map, full, x, y);
+  else if (rank == 0)
+    tma_load_multicast(shared_address(destination), map, full, x, y, (1 << kCluster) - 1);
+}
+//@end
+
 // Feeds A, B and SFA of every tile to the ring. One thread.
 __device__ __forceinline__ void produce_operands(const abi::GemmParams& params, SharedStorage& shared, TileWalk walk,
                                                  i32 rank) {
@@ -82,17 +93,21 @@ __device__ __forceinline__ void produce_operands(const abi::GemmParams& params, 
       shared.ring.wait_empty(stage, position.parity);
       const u32 full = shared.ring.full(stage);
       mbarrier_arrive_expect_tx(full, kStageBytes);
-      //@when cluster
-      // The blocks of a cluster work on the same rows: the first loads A for all.
-      if (rank == 0) {
-        tma_load_multicast(shared_address(shared.a[stage]), &params.a, full, block * kBlockK, tile.row,
-                           (1 << config::kClusterN) - 1);
-      }
-      //@end
       //@when !cluster
       tma_load(shared_address(shared.a[stage]), &params.a, full, block * kBlockK, tile.row);
-      //@end
       tma_load(shared_address(shared.b[stage]), &params.b, full, block * kBlockK, row_b);
+      //@end
+      //@when cluster
+      // What the blocks of a cluster share, the first one loads for all.
+      //@when cluster_m
+      const bool multicast_b = walk.shares_columns();
+      //@end
+      //@when !cluster_m
+      constexpr bool multicast_b = false;
+      //@end
+      load_shared(shared.a[stage], &params.a, full, block * kBlockK, tile.row, !multicast_b, rank);
+      load_shared(shared.b[stage], &params.b, full, block * kBlockK, row_b, multicast_b, rank);
+      //@end
 #pragma unroll
       for (i32 box = 0; box < kScaleBoxes; ++box) {
         tma_load(shared_address(&shared.sfa[stage][box * kScaleBoxRows]), &params.sfa, full,
@@ -171,7 +186,7 @@ __device__ __forceinline__ Share share_of(const MathThread& thread, const Tile& 
   return share;
 }
 
-// Gives a stage back to the producers that wait for it: this block's, and the leader's, which loads A for all.
+// Gives a stage back to the producers that wait for it: this block's, and the leader's, which loads for all.
 __device__ __forceinline__ void release_stage(SharedStorage& shared, const MathThread& thread, i32 stage) {
   if (thread.lane == 0) {
     //@when cluster
@@ -402,8 +417,8 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
 
   if (warp == 0) build_group_table(shared.groups, params.splits, params.capacity, lane, units_of_group);
   if (warp == 1 && lane == 0) {
-    // The leader's stages are free when every block of the cluster has read its copy of A.
-    shared.ring.init(1, kMathWarps * (rank == 0 ? config::kClusterN : 1));
+    // The leader's stages are free when every block of the cluster has read its copy of what is shared.
+    shared.ring.init(1, kMathWarps * (rank == 0 ? kCluster : 1));
     shared.tile_ring.init(1, kMathWarps);
     mbarrier_init_fence();
   }
@@ -418,7 +433,7 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
   cluster_barrier();  // no block may signal another one's barriers before they exist
   //@end
 
-  const TileWalk walk(shared.groups, blockIdx.x / config::kClusterN, gridDim.x / config::kClusterN, rank);
+  const TileWalk walk(shared.groups, blockIdx.x / kCluster, gridDim.x / kCluster, rank);
   if (warp >= kMathWarps) {
     registers_decrease<config::kProducerRegisters>();
     if (warp == kMathWarps && lane == 0) produce_operands(params, shared, walk, rank);

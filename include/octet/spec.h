@@ -17,7 +17,9 @@ struct OCTET_API GemmConfig {
   int warpgroups_m = 2;  // math warpgroups along M; each owns block_m / warpgroups_m rows, a multiple of 64
   int warpgroups_n = 1;  // math warpgroups along N; each owns block_n / warpgroups_n columns, a multiple of 128
   int stages = 4;        // depth of the TMA ring, in blocks of 128 along K
-  int cluster_n = 2;     // thread blocks of a cluster along N; they share A by multicast
+  // Thread blocks of a cluster along M or along N, 1x1, 1x2 or 2x1. Along N they share A by multicast. Along M they
+  // share B, and where a group has an odd last row tile, they share A there instead.
+  int cluster_m = 1, cluster_n = 2;
   bool whole_tile_store = false;  // stage the whole tile in shared memory before storing it; else 64 columns at a time
 };
 
@@ -32,7 +34,7 @@ OCTET_API bool operator==(const GemmConfig& x, const GemmConfig& y) noexcept;
 OCTET_API bool operator==(const QuantizeConfig& x, const QuantizeConfig& y) noexcept;
 
 using Config = std::variant<GemmConfig, QuantizeConfig>;
-// "bm128 bn256 wg2x1 st4 cl2 tile", "t256 r8 b3"
+// "bm128 bn256 wg2x1 st4 cl1x2 tile", "t256 r8 b3"
 OCTET_API std::string to_string(const Config& config);
 
 struct OCTET_API Spec {

@@ -14,7 +14,7 @@ TEST_CASE("a spec's name spells its problem, its config and its arch") {
   Spec spec;
   spec.problem = Problem::parse("gemm.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:128x128 d=bf16");
   CHECK(spec.name() ==
-        "gemm_packed_g8_n7168_k2048_a_e4m3_1x128_b_e4m3_128x128_d_bf16__bm128_bn256_wg2x1_st4_cl2__sm90a");
+        "gemm_packed_g8_n7168_k2048_a_e4m3_1x128_b_e4m3_128x128_d_bf16__bm128_bn256_wg2x1_st4_cl1x2__sm90a");
   spec.config = GemmConfig{64, 128, 1, 1, 8, 1, true};
   CHECK(spec.name() ==
         "gemm_packed_g8_n7168_k2048_a_e4m3_1x128_b_e4m3_128x128_d_bf16__bm64_bn128_wg1x1_st8_cl1_tile__sm90a");
@@ -24,7 +24,7 @@ TEST_CASE("a spec's name spells its problem, its config and its arch") {
 }
 
 TEST_CASE("configs print short") {
-  CHECK(to_string(octet::Config(GemmConfig{192, 128, 3, 1, 4, 2, true})) == "bm192 bn128 wg3x1 st4 cl2 tile");
+  CHECK(to_string(octet::Config(GemmConfig{192, 128, 3, 1, 4, 1, 2, true})) == "bm192 bn128 wg3x1 st4 cl1x2 tile");
   CHECK(to_string(octet::Config(GemmConfig{64, 256, 1, 2, 5, 1, false})) == "bm64 bn256 wg1x2 st5 cl1");
   CHECK(to_string(octet::Config(QuantizeConfig{128, 4, 2})) == "t128 r4 b2");
 }
@@ -45,7 +45,7 @@ TEST_CASE("different specs have different names, equal specs the same") {
             for (const int cluster_n : {1, 2}) {
               for (const bool tile : {false, true}) {
                 for (const char* arch : {"sm_90a", "sm_100a"}) {
-                  add({problem, GemmConfig{block_m, block_n, warpgroups_m, warpgroups_n, stages, cluster_n, tile},
+                  add({problem, GemmConfig{block_m, block_n, warpgroups_m, warpgroups_n, stages, 1, cluster_n, tile},
                        arch});
                 }
               }
@@ -74,8 +74,9 @@ TEST_CASE("specs compare by problem, config and arch") {
   other = spec;
   other.config = QuantizeConfig{};
   CHECK_FALSE(other == spec);
-  for (int GemmConfig::*field : {&GemmConfig::block_m, &GemmConfig::block_n, &GemmConfig::warpgroups_m,
-                                 &GemmConfig::warpgroups_n, &GemmConfig::stages, &GemmConfig::cluster_n}) {
+  for (int GemmConfig::*field :
+       {&GemmConfig::block_m, &GemmConfig::block_n, &GemmConfig::warpgroups_m, &GemmConfig::warpgroups_n,
+        &GemmConfig::stages, &GemmConfig::cluster_m, &GemmConfig::cluster_n}) {
     GemmConfig config;
     config.*field += 1;
     CHECK_FALSE(config == GemmConfig{});

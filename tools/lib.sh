@@ -59,13 +59,14 @@ toolkit_suffices() { [[ -n $(toolkit_include) ]] && toolkit_has_nvrtc; }
 wheel_include() { compgen -G "$1/cuda-wheels/nvidia/*/include/cuda.h" | sed 's,/cuda\.h$,,;q'; }
 wheel_nvrtc() { compgen -G "$1/cuda-wheels/nvidia/*/lib/libnvrtc.so.*" | sed q; }
 
-# use_cuda BUILD: what configure and run need. Fills OCTET_CMAKE_CUDA and exports OCTET_NVRTC_LIBRARY for the wheels.
+# use_cuda BUILD: what configure and run need where the wheels take a toolkit's place. Fills OCTET_CMAKE_CUDA and exports
+# OCTET_NVRTC_LIBRARY. Where there are no wheels either, it leaves both alone: CMake and the runtime say what is missing.
 use_cuda() {
+  local include nvrtc
   OCTET_CMAKE_CUDA=()
   toolkit_suffices && return
-  OCTET_CMAKE_CUDA=("-DOCTET_CUDA_INCLUDE=$(wheel_include "$1")")
-  if [[ -z ${OCTET_NVRTC_LIBRARY:-} ]]; then
-    OCTET_NVRTC_LIBRARY=$(wheel_nvrtc "$1")
-    export OCTET_NVRTC_LIBRARY
-  fi
+  include=$(wheel_include "$1") || return 0
+  nvrtc=$(wheel_nvrtc "$1") || return 0
+  OCTET_CMAKE_CUDA=("-DOCTET_CUDA_INCLUDE=$include")
+  export OCTET_NVRTC_LIBRARY=${OCTET_NVRTC_LIBRARY:-$nvrtc}
 }

@@ -164,6 +164,71 @@ class Digest(Scratch):
         self.assertEqual(len({before, changed, self.digest()}), 3)
 
 
+class GpuCheck(Scratch):
+    """The whole script, over stand-ins for what needs a GPU."""
+
+    REPORT = '<Catch><Group>' + CASE.format("g1-padded-buffer: x", "[named]", "true") + "</Group></Catch>"
+
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(ROOT / "tools", self.work / "tools")
+        for folder in ("templates", "runtime", "cache", "include", "tests/gpu"):
+            (self.work / folder).mkdir(parents=True)
+        self.program("build/bin/octet-gpu-tests", f"""
+            while [ $# -gt 1 ]; do [ "$1" = --out ] && echo '{self.REPORT}' >"$2"; shift; done""")
+        self.program("build/bin/octet-bench", "echo '" + json.dumps(
+            {"nvrtc": "13.0.88", "yardsticks": {"copy_gbps": 4000.0}, "bench": [ROW]}) + """' >"$2" """)
+        self.program("fake/compute-sanitizer", """
+            echo "ERROR SUMMARY: 0 errors"; echo "RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)" """)
+        self.program("fake/nvidia-smi", "echo 'NVIDIA H200, 580.1'")
+
+    def program(self, name, text):
+        file = self.work / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("#!/bin/sh\n" + text + "\n")
+        file.chmod(0o755)
+
+    def check(self, *arguments, **environment):
+        return subprocess.run(
+            ["bash", self.work / "tools/gpu_check.sh", *arguments], capture_output=True, text=True, check=False,
+            env={**os.environ, "PATH": f"{self.work / 'fake'}:{os.environ['PATH']}", "OCTET_NVRTC_LIBRARY": "/none",
+                 **environment})
+
+    def record(self, folder="tests/gpu"):
+        return json.loads((self.work / folder / "record.json").read_text())
+
+    def test_all_phases_make_a_record_of_these_sources(self):
+        # A machine that runs a build from elsewhere need not have CUDA's headers.
+        done = self.check(self.work / "out", OCTET_IGNORE_TOOLKIT="1", OCTET_NVRTC_LIBRARY="")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        record = self.record()
+        self.assertEqual(record, self.record("out"))
+        self.assertEqual(record["digest"], self.check("--digest").stdout.strip())
+        self.assertEqual((record["device"], record["driver"]), ("NVIDIA H200", "580.1"))
+        self.assertEqual(record["tests"], {"passed": 1, "failed": 0, "skipped": 0})
+        self.assertEqual(record["sanitizers"], {"memcheck": "clean", "racecheck": "clean"})
+        self.assertEqual(record["named"], {"g1-padded-buffer": "passed"})
+        self.assertEqual(record["bench"], [ROW])
+        self.assertIn("is current", self.check("--status").stdout)
+
+    def test_failed_phases_are_in_the_record_and_in_the_exit_status(self):
+        self.program("fake/compute-sanitizer", 'echo "ERROR SUMMARY: 2 errors"; exit 86')
+        self.program("build/bin/octet-bench", "exit 3")
+        done = self.check()
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(self.record()["sanitizers"], {"memcheck": "2 errors", "racecheck": "exit status 86"})
+        self.assertEqual(self.record()["bench"], [])
+        self.assertEqual(self.record()["tests"]["passed"], 1)
+        self.assertIn("the benchmark ended with exit status 3", done.stdout)
+
+    def test_partial_run_writes_no_record_and_still_judges(self):
+        done = self.check(OCTET_GPU_CHECK_SKIP="sanitizer,bench")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertFalse((self.work / "tests/gpu/record.json").exists())
+        self.program("build/bin/octet-gpu-tests", "exit 1")
+        self.assertEqual(self.check(OCTET_GPU_CHECK_SKIP="sanitizer,bench").returncode, 1)
+
+
 class Deps(Scratch):
     def deps(self, *options, **environment):
         return subprocess.run(["/bin/bash", ROOT / "tools/deps.sh", "--no-install", "--build-dir", self.work, *options],

@@ -196,6 +196,12 @@ __device__ __forceinline__ void release_stage(SharedStorage& shared, const MathT
   }
 }
 
+// Gives a tile's slot back to its producer, after every lane has read it.
+__device__ __forceinline__ void release_tile(SharedStorage& shared, const MathThread& thread, i32 tile_stage) {
+  __syncwarp();
+  if (thread.lane == 0) mbarrier_arrive(shared.tile_ring.empty(tile_stage));
+}
+
 // Sums a share of kShareSlabs x kShareSteps over K into `sum`.
 template <i32 kShareSlabs, i32 kShareSteps>
 __device__ __forceinline__ void accumulate_share(SharedStorage& shared, const MathThread& thread, const Share& share,
@@ -369,7 +375,7 @@ __device__ __forceinline__ void consume(const abi::GemmParams& params, SharedSto
       if (tile.rows == 0) break;
       if (share_of(thread, tile).slabs == 0) {
         skip_tile(shared, thread, position);
-        if (thread.lane == 0) mbarrier_arrive(shared.tile_ring.empty(tile_stage));
+        release_tile(shared, thread, tile_stage);
         continue;
       }
     }
@@ -394,7 +400,7 @@ __device__ __forceinline__ void consume(const abi::GemmParams& params, SharedSto
     // Read again rather than kept: the loop over K needs every register.
     const Tile tile = load_tile(tile_address);
     store_tile(params, shared, thread, tile, share_of(thread, tile), sum);
-    if (thread.lane == 0) mbarrier_arrive(shared.tile_ring.empty(tile_stage));
+    release_tile(shared, thread, tile_stage);
   }
   // Shared memory must outlive the copy engine's reads of it.
   if (threadIdx.x % 128 == 0) tma_store_wait();

@@ -45,6 +45,11 @@ std::optional<Entry> Store::find(const Key& key, const std::string& toolchain) {
   return entry;
 }
 
+std::optional<Entry> Store::find_published(const Key& key, const std::string& toolchain) const {
+  Faults told_before;
+  return writable_ ? writable_->find(key, toolchain, true, told_before) : std::nullopt;
+}
+
 std::optional<Entry> Store::find_in(const Layer& layer, const Key& key, const std::string& toolchain) {
   const bool is_writable = layer.owner() == Owner::user;
   Faults faults;

@@ -39,6 +39,9 @@ class Store {
   // here), any entry of the key: layer by layer, the newest toolchain of a layer first. A hit in the writable directory
   // counts as a use. A damaged, foreign or old entry is a counted miss, never an error, and is left where it is.
   std::optional<Entry> find(const Key& key, const std::string& toolchain);
+  // The same in the writable directory alone, for a builder that got its build lock after `find` missed: only what was
+  // published meanwhile is new. Damage was counted and told by `find`.
+  std::optional<Entry> find_published(const Key& key, const std::string& toolchain) const;
   // Temp file in the same directory, write, fsync, rename. Adds key.labels() to the metadata. False, with one warning
   // per store, when the directory cannot be written: the caller keeps its own bytes. An entry without a cubin is
   // refused.

@@ -1,13 +1,17 @@
 #include "runtime/builder.h"
 
+#include <cstdio>
+
 #include <fmt/format.h>
 
 #include "cache/lock.h"
 #include "octet/error.h"
 #include "runtime/compile.h"
+#include "runtime/cubin.h"
 #include "runtime/dump.h"
 #include "runtime/nvrtc.h"
 #include "runtime/resources_text.h"
+#include "runtime/rules.h"
 #include "runtime/shared_memory.h"
 
 namespace octet {
@@ -61,7 +65,10 @@ Builder::Builder(Options options)
       templates_(options_.template_dir.empty() ? embedded_templates() : custom_templates_),
       store_({options_.cache_dir, options_.cache_readonly_dirs}) {}
 
-std::string Builder::source(const Spec& spec) const { return render(spec, templates_); }
+std::string Builder::source(const Spec& spec) const {
+  if (const auto refused = refuse(spec, DeviceFacts::for_arch(spec.arch))) throw_refusal(*refused, spec.problem);
+  return render(spec, templates_);
+}
 
 std::shared_ptr<const Nvrtc> Builder::nvrtc(std::string& why_not) const {
   try {
@@ -76,39 +83,57 @@ Built Builder::build(const Spec& spec) {
   const std::string text = source(spec);
   const cache::Key key = content_key(spec.arch, compile_flags(spec.arch, options_.lineinfo), text);
   const std::string hex = key.hex();
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (const auto found = built_.find(hex); found != built_.end()) {
-      Built built = found->second;
-      built.compiled = false;
-      built.seconds = 0;
-      return built;
-    }
-  }
+  if (std::optional<Built> built = remembered(hex)) return *built;
   return flights_.run(hex, [&] {
+    // A flight may have landed between the look above and this one's start.
+    if (std::optional<Built> built = remembered(hex)) return *built;
     Built built = build_uncached(spec, text, key);
     const std::lock_guard<std::mutex> lock(mutex_);
     return built_.emplace(hex, std::move(built)).first->second;
   });
 }
 
+std::optional<Built> Builder::remembered(const std::string& key_hex) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = built_.find(key_hex);
+  if (found == built_.end()) return std::nullopt;
+  Built built = found->second;
+  built.compiled = false;
+  built.seconds = 0;
+  return built;
+}
+
+std::optional<Built> Builder::cached(const Spec& spec, const cache::Key& key, const std::string& toolchain,
+                                     bool has_lock) {
+  std::optional<cache::Entry> entry = has_lock ? store_.find_published(key, toolchain) : store_.find(key, toolchain);
+  if (!entry) return std::nullopt;
+  // The checksum says that the entry is whole, not that its writer put the right cubin into it.
+  const std::string fault = cubin_fault(entry->cubin, spec.arch, spec.name());
+  if (fault.empty()) {
+    ++hits_;
+    return from_entry(spec, key, std::move(*entry));
+  }
+  if (!has_lock) report_foreign_cubin(spec, fault);
+  return std::nullopt;
+}
+
+void Builder::report_foreign_cubin(const Spec& spec, const std::string& fault) {
+  if (foreign_cubins_++ > 0) return;
+  const std::string warning = fmt::format(
+      "octet: cache entry of {}: its cubin {}; it is not used and the kernel is built again\n", spec.name(), fault);
+  std::fputs(warning.c_str(), stderr);
+}
+
 Built Builder::build_uncached(const Spec& spec, const std::string& source, const cache::Key& key) {
   std::string why_not;
   const std::shared_ptr<const Nvrtc> library = nvrtc(why_not);
   const std::string toolchain = library ? fmt::format("nvrtc {}.{}", library->major(), library->minor()) : "";
-  const auto cached = [&]() -> std::optional<Built> {
-    std::optional<cache::Entry> entry = store_.find(key, toolchain);
-    if (!entry) return std::nullopt;
-    ++hits_;
-    return from_entry(spec, key, std::move(*entry));
-  };
 
-  if (std::optional<Built> built = cached()) return *built;
-  const std::string problem = spec.problem.to_string();
+  if (std::optional<Built> built = cached(spec, key, toolchain, false)) return *built;
   if (options_.cache_mode == CacheMode::cached_only) {
     throw Error(ErrorCode::cache,
                 fmt::format("{} is not in the cache \"{}\" and OCTET_CACHE_MODE is cached-only; run: octet build '{}'",
-                            spec.name(), options_.cache_dir, problem));
+                            spec.name(), options_.cache_dir, spec.problem.to_string()));
   }
   if (!library) {
     throw Error(ErrorCode::compile_failed,
@@ -117,7 +142,7 @@ Built Builder::build_uncached(const Spec& spec, const std::string& source, const
   if (options_.cache_dir.empty()) return compile_and_publish(spec, source, key, *library);
   const cache::BuildLock lock(options_.cache_dir, key.hex(), kLockTimeoutSeconds);
   // Another process may have published while we waited.
-  if (std::optional<Built> built = cached()) return *built;
+  if (std::optional<Built> built = cached(spec, key, toolchain, true)) return *built;
   return compile_and_publish(spec, source, key, *library);
 }
 

@@ -33,14 +33,14 @@ class Assembler {
     if (found == templates_.end()) {
       throw Error(ErrorCode::invalid_argument, fmt::format("template \"{}\" not found (included from {})", name, from));
     }
-    std::vector<bool> kept;  // one per open block: whether it and all around it are kept
+    std::vector<Block> open;
     std::string_view rest = found->second;
     for (int number = 1; !rest.empty(); ++number) {
       const auto end = rest.find('\n');
-      line(rest.substr(0, end), fmt::format("{}:{}", name, number), kept);
+      line(rest.substr(0, end), fmt::format("{}:{}", name, number), open);
       rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
     }
-    if (!kept.empty()) throw Error(ErrorCode::invalid_argument, fmt::format("{}: //@when without //@end", name));
+    if (!open.empty()) throw Error(ErrorCode::invalid_argument, open.back().where + ": //@when without //@end");
   }
 
   // Leaves at most one empty line where dropped parts left several.
@@ -54,18 +54,29 @@ class Assembler {
   }
 
  private:
-  void line(std::string_view line, const std::string& where, std::vector<bool>& kept) {
-    const bool keep = kept.empty() || kept.back();
+  struct Block {
+    std::string where;  // its //@when
+    bool kept;          // it and all around it
+  };
+
+  void line(std::string_view line, const std::string& where, std::vector<Block>& open) {
+    const bool keep = open.empty() || open.back().kept;
     std::string_view text = trim(line);
     if (take_prefix(text, "//@when")) {
-      kept.push_back(holds(text, where) && keep);
+      open.push_back({where, holds(text, where) && keep});
     } else if (text == "//@end") {
-      if (kept.empty()) throw Error(ErrorCode::invalid_argument, where + ": //@end without //@when");
-      kept.pop_back();
+      if (open.empty()) throw Error(ErrorCode::invalid_argument, where + ": //@end without //@when");
+      open.pop_back();
+    } else if (text.substr(0, 3) == "//@") {
+      throw Error(ErrorCode::invalid_argument, fmt::format("{}: unknown directive \"{}\"", where, text));
     } else if (!keep || text == "#pragma once") {
       return;
     } else if (take_prefix(text, "#include \"")) {
       file(std::string(text.substr(0, text.find('"'))), where);
+    } else if (text.substr(0, 8) == "#include") {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("{}: \"{}\": generated source has no include path; use #include \"a template\"", where, text));
     } else {
       text_.append(line).push_back('\n');
     }
@@ -73,7 +84,7 @@ class Assembler {
 
   bool holds(std::string_view condition, const std::string& where) const {
     bool any = false;
-    while (!condition.empty()) {
+    for (bool more = true; more;) {
       const auto bar = condition.find('|');
       std::string_view fact = trim(condition.substr(0, bar));
       const bool negated = take_prefix(fact, "!");
@@ -81,7 +92,8 @@ class Assembler {
         throw Error(ErrorCode::invalid_argument, fmt::format("{}: unknown fact \"{}\"", where, fact));
       }
       any = any || ((facts_.count(std::string(fact)) != 0) != negated);
-      condition = bar == std::string_view::npos ? std::string_view{} : condition.substr(bar + 1);
+      more = bar != std::string_view::npos;
+      if (more) condition.remove_prefix(bar + 1);
     }
     return any;
   }

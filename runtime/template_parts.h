@@ -13,8 +13,8 @@
 
 namespace octet {
 
-// Text of `root` and what it includes. Throws Error{invalid_argument} with file and line for an unknown include, an
-// unbalanced block, or a fact that is not among `known`.
+// Text of `root` and what it includes. Throws Error{invalid_argument} with file and line for an include of what is not
+// there or not a template, an unbalanced block, another //@ line, or a fact that is not among `known`.
 std::string assemble_parts(const TemplateSet& templates, const std::string& root, const std::set<std::string>& facts,
                            const std::set<std::string>& known);
 

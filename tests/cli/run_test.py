@@ -60,6 +60,19 @@ class Run(CliTest):
         self.assertRegex(text, r"(?m)^time +[\d.]+ us \(median of 1\)")
         self.assertTrue(text.endswith("passed\n"))
 
+    def test_a_config_is_checked_before_a_gpu_is_looked_for(self):
+        candidates = self.json("explain", GEMM)["candidates"]
+        legal = [one["config"] for one in candidates if one["refused"] is None]
+        message = self.refused("run", GEMM, "--config", "bm17", **self.without_driver())
+        self.assertIn(f"'{legal[0]}'", message)
+        result = self.octet("run", GEMM, "--config", legal[0], code=1, **self.without_driver())
+        self.assertRegex(result.stderr, r"\Aoctet: run: no CUDA driver")
+
+    def test_the_host_has_no_configs(self):
+        config = self.json("explain", GEMM)["candidates"][0]["config"]
+        message = self.refused("run", GEMM, "--config", config, "--device", "reference")
+        self.assertIn("--config", message)
+
     def test_d19_without_a_driver_the_host_is_suggested(self):
         for arguments in ((), ("--device", "gpu"), ("--device", "0")):
             result = self.octet("run", GEMM, *arguments, code=1, **self.without_driver())

@@ -1,6 +1,8 @@
 """octet show, explain, variants and rules: the microscope."""
 
 import os
+import re
+import shlex
 
 from support import GEMM, QUANTIZE, CliTest, main
 
@@ -15,6 +17,41 @@ class Show(CliTest):
 
     def test_the_source_needs_no_compiler_and_no_driver(self):
         self.octet("show", GEMM, "--source", **self.without_driver(), **self.without_nvrtc())
+
+    def test_the_command_in_the_source_makes_that_source_again(self):
+        for problem in (GEMM, QUANTIZE):
+            for candidate in self.json("explain", problem)["candidates"]:
+                if candidate["refused"] is not None:
+                    continue
+                with self.subTest(candidate["config"]):
+                    source = self.octet("show", problem, "--config", candidate["config"]).stdout
+                    self.assertIn(f"//   config    {candidate['config']}\n", source)
+                    command = re.search(r"(?m)^//   again     octet (.*)$", source).group(1)
+                    self.assertEqual(self.octet(*shlex.split(command)).stdout, source)
+
+    def test_a_config_names_a_kernel_whatever_the_cost_model_would_choose(self):
+        told = self.json("explain", GEMM)
+        others = [one for one in told["candidates"] if one["refused"] is None and one["spec"] != told["chosen"]]
+        shown = self.json("show", GEMM, "--config", others[-1]["config"], "--resources")
+        self.assertEqual((shown["spec"], shown["config"]), (others[-1]["spec"], others[-1]["config"]))
+
+    def test_an_unknown_config_is_answered_with_the_legal_ones(self):
+        candidates = self.json("explain", GEMM)["candidates"]
+        message = self.refused("show", GEMM, "--config", "bm17 bn256")
+        self.assertIn("'bm17 bn256'", message)
+        for candidate in candidates:
+            self.assertEqual(f"'{candidate['config']}'" in message, candidate["refused"] is None)
+
+    def test_a_config_that_a_rule_removed_is_answered_with_the_rule(self):
+        narrow = GEMM.replace("n192", "n64")
+        removed = [one for one in self.json("explain", narrow)["candidates"] if one["refused"] is not None]
+        message = self.refused("show", narrow, "--config", removed[0]["config"])
+        self.assertIn(removed[0]["config"], message)
+        self.assertIn(removed[0]["refused"]["rule"], message)
+
+    def test_a_refused_problem_is_told_whatever_the_config(self):
+        message = self.refused("show", GEMM.replace("k256", "k7100"), "--config", "bm17")
+        self.assertIn("gemm.k-multiple-of-16", message)
 
     def test_ptx_is_for_the_arch(self):
         self.assertIn(".target sm_90a", self.octet("show", QUANTIZE, "--ptx").stdout)

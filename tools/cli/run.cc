@@ -10,6 +10,7 @@
 #include "octet/error.h"
 #include "octet/explain.h"
 #include "runtime/driver.h"
+#include "tools/cli/choice.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 #include "tools/cli/run_case.h"
@@ -26,6 +27,7 @@ struct Request {
   std::optional<std::uint64_t> seed;
   int repeat = 0;  // 0: 20 on a GPU, 1 on the host
   std::int64_t expected_m = 0;
+  std::string config;
   bool json = false;
 };
 
@@ -67,6 +69,15 @@ Problem parse_legal(const std::string& text) {
   const Explanation explanation = explain(problem);
   if (explanation.refused) throw Error(explanation.refused->code, explanation.refused->message);
   return problem;
+}
+
+// The kernel that was asked for by its config; empty when the cost model is to choose.
+std::optional<Spec> asked_spec(const Problem& problem, const Request& request) {
+  if (request.config.empty()) return std::nullopt;
+  if (request.device == "reference") {
+    throw Error(ErrorCode::invalid_argument, "--config: the reference has no kernels to choose from; leave it out");
+  }
+  return choose_spec(problem, {}, request.expected_m, request.config);
 }
 
 // Short and easy to type again.
@@ -176,8 +187,9 @@ Json to_json(const Case& run, const Verdict& verdict) {
 int run(const Request& request) {
   const Problem problem = parse_legal(request.problem);
   const Case run = make_case(problem, request.sizes, request.seed.value_or(fresh_seed()));
-  const Device device = parse_device(request.device);
   Effort effort;
+  effort.spec = asked_spec(problem, request);
+  const Device device = parse_device(request.device);
   effort.repeat = request.repeat > 0 ? request.repeat : device ? 20 : 1;
   effort.expected_m = request.expected_m > 0 ? request.expected_m : run.rows / std::max<std::int64_t>(1, problem.g);
   const Verdict verdict = execute(run, device, effort);
@@ -203,6 +215,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("--repeat", request->repeat, "Timed executions")->check(CLI::PositiveNumber);
   command->add_option("--expected-m", request->expected_m, "Rows per group to expect; default: the mean of the sizes")
       ->check(CLI::PositiveNumber);
+  add_config(*command, request->config);
   command->add_flag("--json", request->json, "Print JSON");
   command->callback([&action, request] { action = [request] { return run(*request); }; });
 }

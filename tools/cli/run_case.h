@@ -9,6 +9,7 @@
 
 #include "octet/problem.h"
 #include "octet/reference.h"
+#include "octet/spec.h"
 
 namespace octet::cli {
 
@@ -34,6 +35,7 @@ using Device = std::optional<int>;
 struct Effort {
   int repeat = 1;               // timed executions
   std::int64_t expected_m = 0;  // the hint to the cost model
+  std::optional<Spec> spec;     // instead of the cost model's choice; a GPU only
 };
 
 struct Execution {

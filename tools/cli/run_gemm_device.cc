@@ -19,7 +19,8 @@ std::vector<std::uint8_t> execute_on_device(const Case& run, const GemmOperands&
   const DeviceContext context(ordinal);
   const DeviceStream stream;
   Runtime runtime;
-  const Gemm gemm = runtime.prepare_gemm(run.problem, {effort.expected_m, ordinal});
+  const Gemm gemm = effort.spec ? runtime.prepare_gemm(*effort.spec, ordinal)
+                                : runtime.prepare_gemm(run.problem, {effort.expected_m, ordinal});
   const DeviceBuffer a(operands.a), b(operands.b), sfa(operands.sfa), sfb(operands.sfb);
   const DeviceBuffer splits =
       upload_splits(run.problem.splits, reference::splits_array(run.groups, run.problem.splits.form));

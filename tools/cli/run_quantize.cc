@@ -48,7 +48,8 @@ QuantizeOutput execute_on_device(const Case& run, const std::vector<std::uint16_
   const DeviceContext context(ordinal);
   const DeviceStream stream;
   Runtime runtime;
-  const Quantize quantize = runtime.prepare_quantize(run.problem, {effort.expected_m, ordinal});
+  const Quantize quantize = effort.spec ? runtime.prepare_quantize(*effort.spec, ordinal)
+                                        : runtime.prepare_quantize(run.problem, {effort.expected_m, ordinal});
   const QuantizeOutput poisoned = poisoned_output(run);
   const DeviceBuffer in(host_in), data(poisoned.data), sf(poisoned.sf);
   const DeviceBuffer splits =

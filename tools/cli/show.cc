@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "octet/runtime.h"
+#include "tools/cli/choice.h"
 #include "tools/cli/command.h"
 #include "tools/cli/disassemble.h"
 #include "tools/cli/json.h"
@@ -15,6 +17,7 @@ struct Request {
   std::string problem;
   Target target;
   std::int64_t expected_m = 0;
+  std::string config;
   bool source = false, ptx = false, resources = false, sass = false, json = false;
 };
 
@@ -32,7 +35,8 @@ void print_resources(const Built& built, bool as_json) {
 }
 
 int show(const Request& request) {
-  const Spec spec = select(Problem::parse(request.problem), request.target.facts(), request.expected_m);
+  const Spec spec =
+      choose_spec(Problem::parse(request.problem), request.target.facts(), request.expected_m, request.config);
   Runtime runtime;
   if (request.ptx) {
     print_text(runtime.ptx(spec));
@@ -60,6 +64,7 @@ void add_show(CLI::App& app, Action& action) {
   stage->require_option(0, 1);
   command->add_option("--expected-m", request->expected_m, "Rows per group to expect; 0: unknown")
       ->check(CLI::NonNegativeNumber);
+  add_config(*command, request->config);
   add_target(*command, request->target);
   command->add_flag("--json", request->json, "Print the resources as JSON")->needs(resources);
   command->callback([&action, request] { action = [request] { return show(*request); }; });

@@ -141,8 +141,7 @@ __device__ __forceinline__ void produce_tiles(const abi::GemmParams& params, Sha
         if (more) shared.sfb[position.stage][n][block] = __ldg(source + block);
       }
     }
-    __syncwarp();
-    if (lane == 0) mbarrier_arrive(shared.tile_ring.full(position.stage));
+    mbarrier_arrive(shared.tile_ring.full(position.stage));
     position.advance();
   }
 }
@@ -196,10 +195,10 @@ __device__ __forceinline__ void release_stage(SharedStorage& shared, const MathT
   }
 }
 
-// Gives a tile's slot back to its producer, after every lane has read it.
-__device__ __forceinline__ void release_tile(SharedStorage& shared, const MathThread& thread, i32 tile_stage) {
-  __syncwarp();
-  if (thread.lane == 0) mbarrier_arrive(shared.tile_ring.empty(tile_stage));
+// Gives a tile's slot back to its producer. Every lane arrives for its own reads: once a tile that costs nothing, and
+// the order of memory accesses is then plain to see, for tools too.
+__device__ __forceinline__ void release_tile(SharedStorage& shared, i32 tile_stage) {
+  mbarrier_arrive(shared.tile_ring.empty(tile_stage));
 }
 
 // Sums a share of kShareSlabs x kShareSteps over K into `sum`.
@@ -375,7 +374,7 @@ __device__ __forceinline__ void consume(const abi::GemmParams& params, SharedSto
       if (tile.rows == 0) break;
       if (share_of(thread, tile).slabs == 0) {
         skip_tile(shared, thread, position);
-        release_tile(shared, thread, tile_stage);
+        release_tile(shared, tile_stage);
         continue;
       }
     }
@@ -400,7 +399,7 @@ __device__ __forceinline__ void consume(const abi::GemmParams& params, SharedSto
     // Read again rather than kept: the loop over K needs every register.
     const Tile tile = load_tile(tile_address);
     store_tile(params, shared, thread, tile, share_of(thread, tile), sum);
-    release_tile(shared, thread, tile_stage);
+    release_tile(shared, tile_stage);
   }
   // Shared memory must outlive the copy engine's reads of it.
   if (threadIdx.x % 128 == 0) tma_store_wait();
@@ -425,7 +424,7 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
   if (warp == 1 && lane == 0) {
     // The leader's stages are free when every block of the cluster has read its copy of what is shared.
     shared.ring.init(1, kMathWarps * (rank == 0 ? kCluster : 1));
-    shared.tile_ring.init(1, kMathWarps);
+    shared.tile_ring.init(32, kMathWarps * 32);
     mbarrier_init_fence();
   }
   if (warp == 2 && lane == 0) {

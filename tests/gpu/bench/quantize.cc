@@ -90,8 +90,8 @@ std::string spot_check_weights(const QuantizeProblem& problem, const Buffers& bu
 }  // namespace
 
 std::vector<QuantizeBenchmark> quantize_benchmarks() {
-  // 2048 columns of bf16 and their codes are small enough that a plain copy of these bytes reaches 0.92 only.
-  return {tokens(32768, 7168, 0.90), tokens(32768, 2048, 0.85), weights(8, 7168, 7168, 0.90)};
+  // 2048 columns of bf16 and their codes are so small that a plain copy of these bytes reaches 0.92 only: 0.90 of that.
+  return {tokens(32768, 7168, 0.90), tokens(32768, 2048, 0.83), weights(8, 7168, 7168, 0.90)};
 }
 
 Row measure(const QuantizeBenchmark& benchmark, const Quantize& kernel, const Operands& operands, const Timer& timer,

@@ -19,7 +19,7 @@ const std::set<std::string>& known_facts() {
   static const std::set<std::string> facts = {
       "gemm",         "quantize",    "packed",        "padded",       "splits_i32", "splits_i64",
       "splits_sizes", "splits_ends", "splits_starts", "group_table",  "row_range",  "cluster",
-      "cluster_m",    "whole_tile",  "two_slabs",     "split_narrow", "sample"};
+      "cluster_m",    "whole_tile",  "two_slabs",     "split_narrow", "rendered"};
   return facts;
 }
 
@@ -82,7 +82,7 @@ Parts gemm_parts(const Spec& spec, const GemmConfig& config) {
   const Problem& problem = spec.problem;
   const int warpgroups = config.warpgroups_m * config.warpgroups_n;
   const RegisterBudget registers = register_budget(warpgroups);
-  Parts parts{"gemm.cu", {"gemm", "group_table"}, {}};
+  Parts parts{"gemm.cu", {"rendered", "gemm", "group_table"}, {}};
   add_splits_facts(problem, parts.facts);
   if (config.cluster_m * config.cluster_n > 1) parts.facts.insert("cluster");
   if (config.cluster_m > 1) parts.facts.insert("cluster_m");
@@ -117,7 +117,7 @@ Parts gemm_parts(const Spec& spec, const GemmConfig& config) {
 Parts quantize_parts(const Spec& spec, const QuantizeConfig& config) {
   const Problem& problem = spec.problem;
   Parts parts;
-  parts.facts = {"quantize"};
+  parts.facts = {"rendered", "quantize"};
   ConfigText& text = parts.config;
   text.add("kGroups", problem.g, "experts");
   if (problem.layout == Layout::uniform) {

@@ -40,7 +40,7 @@ class Assembler {
       line(rest.substr(0, end), fmt::format("{}:{}", name, number), open);
       rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
     }
-    if (!open.empty()) throw Error(ErrorCode::invalid_argument, open.back().where + ": //@when without //@end");
+    if (!open.empty()) throw Error(ErrorCode::invalid_argument, open.back().where + ": #if without #endif");
   }
 
   // Leaves at most one empty line where dropped parts left several.
@@ -55,20 +55,21 @@ class Assembler {
 
  private:
   struct Block {
-    std::string where;  // its //@when
+    std::string where;  // its #if
     bool kept;          // it and all around it
   };
 
   void line(std::string_view line, const std::string& where, std::vector<Block>& open) {
     const bool keep = open.empty() || open.back().kept;
     std::string_view text = trim(line);
-    if (take_prefix(text, "//@when")) {
+    if (take_prefix(text, "#if ")) {
       open.push_back({where, holds(text, where) && keep});
-    } else if (text == "//@end") {
-      if (open.empty()) throw Error(ErrorCode::invalid_argument, where + ": //@end without //@when");
+    } else if (text == "#endif") {
+      if (open.empty()) throw Error(ErrorCode::invalid_argument, where + ": #endif without #if");
       open.pop_back();
-    } else if (text.substr(0, 3) == "//@") {
-      throw Error(ErrorCode::invalid_argument, fmt::format("{}: unknown directive \"{}\"", where, text));
+    } else if (text.substr(0, 3) == "#if" || text.substr(0, 3) == "#el" || text.substr(0, 6) == "#endif") {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{}: \"{}\": templates know only #if with facts, and a bare #endif", where, text));
     } else if (!keep || text == "#pragma once") {
       return;
     } else if (take_prefix(text, "#include \"")) {
@@ -82,20 +83,30 @@ class Assembler {
     }
   }
 
+  // "OCTET_A || !OCTET_B"
   bool holds(std::string_view condition, const std::string& where) const {
     bool any = false;
     for (bool more = true; more;) {
-      const auto bar = condition.find('|');
-      std::string_view fact = trim(condition.substr(0, bar));
-      const bool negated = take_prefix(fact, "!");
-      if (known_.count(std::string(fact)) == 0) {
-        throw Error(ErrorCode::invalid_argument, fmt::format("{}: unknown fact \"{}\"", where, fact));
+      const auto bar = condition.find("||");
+      std::string_view word = trim(condition.substr(0, bar));
+      const bool negated = take_prefix(word, "!");
+      const std::string fact = fact_of(word);
+      if (known_.count(fact) == 0) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("{}: unknown fact \"{}\"", where, word));
       }
-      any = any || ((facts_.count(std::string(fact)) != 0) != negated);
+      any = any || ((facts_.count(fact) != 0) != negated);
       more = bar != std::string_view::npos;
-      if (more) condition.remove_prefix(bar + 1);
+      if (more) condition.remove_prefix(bar + 2);
     }
     return any;
+  }
+
+  // "OCTET_CLUSTER_M" speaks of the fact "cluster_m"; "" for any other word.
+  static std::string fact_of(std::string_view word) {
+    if (!take_prefix(word, "OCTET_")) return "";
+    std::string fact;
+    for (const char c : word) fact += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return fact;
   }
 
   const TemplateSet& templates_;

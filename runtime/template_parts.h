@@ -2,8 +2,9 @@
 //
 // Template files are CUDA C++ that an editor and nvcc can read as they are. Three kinds of lines mean something more:
 //   #include "name.cuh"     the file's parts follow here, once
-//   //@when a|!b            the lines up to the matching //@end are kept when one of the facts holds (! negates)
-//   //@end
+//   #if OCTET_A || !OCTET_B the lines up to the matching #endif are kept when one of the facts holds (! negates); for
+//   the #endif                  runtime, facts are what the spec needs, for an editor they are macros of
+//   sample/config.h
 #pragma once
 
 #include <set>
@@ -14,7 +15,8 @@
 namespace octet {
 
 // Text of `root` and what it includes. Throws Error{invalid_argument} with file and line for an include of what is not
-// there or not a template, an unbalanced block, another //@ line, or a fact that is not among `known`.
+// there or not a template, an unbalanced block, another conditional, or a fact that is not among `known` ("cluster_m"
+// for OCTET_CLUSTER_M).
 std::string assemble_parts(const TemplateSet& templates, const std::string& root, const std::set<std::string>& facts,
                            const std::set<std::string>& known);
 

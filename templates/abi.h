@@ -8,7 +8,7 @@ struct alignas(64) TensorMap {
   unsigned char bytes[128];
 };
 
-//@when gemm
+#if OCTET_GEMM || !OCTET_RENDERED
 // D[g] = A[g] * B[g]^T over packed or padded groups.
 struct GemmParams {
   TensorMap a;         // [capacity, K] bytes, box 128 x block_m, 128-byte swizzle
@@ -21,8 +21,8 @@ struct GemmParams {
   long long capacity;  // rows of A and D
 };
 static_assert(sizeof(GemmParams) == 576, "host and device lay out the parameters alike");
-//@end
-//@when quantize
+#endif
+#if OCTET_QUANTIZE || !OCTET_RENDERED
 // bf16 -> FP8 and scales.
 struct QuantizeParams {
   const void* in;      // [capacity, C], or [G, N, K] for weights
@@ -32,6 +32,6 @@ struct QuantizeParams {
   long long capacity;  // rows
 };
 static_assert(sizeof(QuantizeParams) == 40, "host and device lay out the parameters alike");
-//@end
+#endif
 
 }  // namespace octet::abi

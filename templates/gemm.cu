@@ -47,12 +47,12 @@ constexpr u32 kStageBytes =
 struct SharedStorage {
   alignas(1024) u8 a[config::kStages][config::kBlockM * kBlockK];
   alignas(1024) u8 b[config::kStages][config::kBlockN * kBlockK];
-  //@when whole_tile
+#if OCTET_WHOLE_TILE
   alignas(1024) u8 staging[kMathWarpgroups][kSlabs * kChunks][kChunkBytes];
-  //@end
-  //@when !whole_tile
+#endif
+#if !OCTET_WHOLE_TILE
   alignas(1024) u8 staging[kMathWarpgroups][1][kChunkBytes];
-  //@end
+#endif
   alignas(128) float sfa[config::kStages][(kScaleBoxes * kScaleBoxRows + 31) / 32 * 32];
   alignas(16) Tile tiles[2];  // what the math works on, with its scales of B
   alignas(16) float sfb[2][kScaleBlocksN][kBlocksK];
@@ -70,7 +70,7 @@ __device__ __forceinline__ u64 matrix_descriptor(u32 address) {
          (kSwizzle128 << 62);
 }
 
-//@when cluster
+#if OCTET_CLUSTER
 // Loads a box for this block, or, when it is shared, for every block of the cluster, which then all expect its bytes.
 __device__ __forceinline__ void load_shared(void* destination, const void* map, u32 full, i32 x, i32 y, bool is_shared,
                                             i32 rank) {
@@ -79,7 +79,7 @@ __device__ __forceinline__ void load_shared(void* destination, const void* map, 
   else if (rank == 0)
     tma_load_multicast(shared_address(destination), map, full, x, y, (1 << kCluster) - 1);
 }
-//@end
+#endif
 
 // Feeds A, B and SFA of every tile to the ring. One thread.
 __device__ __forceinline__ void produce_operands(const abi::GemmParams& params, SharedStorage& shared, TileWalk walk,
@@ -93,21 +93,21 @@ __device__ __forceinline__ void produce_operands(const abi::GemmParams& params, 
       shared.ring.wait_empty(stage, position.parity);
       const u32 full = shared.ring.full(stage);
       mbarrier_arrive_expect_tx(full, kStageBytes);
-      //@when !cluster
+#if !OCTET_CLUSTER
       tma_load(shared_address(shared.a[stage]), &params.a, full, block * kBlockK, tile.row);
       tma_load(shared_address(shared.b[stage]), &params.b, full, block * kBlockK, row_b);
-      //@end
-      //@when cluster
+#endif
+#if OCTET_CLUSTER
       // What the blocks of a cluster share, the first one loads for all.
-      //@when cluster_m
+#if OCTET_CLUSTER_M
       const bool multicast_b = walk.shares_columns();
-      //@end
-      //@when !cluster_m
+#endif
+#if !OCTET_CLUSTER_M
       constexpr bool multicast_b = false;
-      //@end
+#endif
       load_shared(shared.a[stage], &params.a, full, block * kBlockK, tile.row, !multicast_b, rank);
       load_shared(shared.b[stage], &params.b, full, block * kBlockK, row_b, multicast_b, rank);
-      //@end
+#endif
 #pragma unroll
       for (i32 box = 0; box < kScaleBoxes; ++box) {
         tma_load(shared_address(&shared.sfa[stage][box * kScaleBoxRows]), &params.sfa, full,
@@ -174,10 +174,10 @@ struct Share {
 constexpr i32 kSlabStride = kSlab * config::kWarpgroupsM;
 
 __device__ __forceinline__ Share share_of(const MathThread& thread, const Tile& tile) {
-  //@when split_narrow
+#if OCTET_SPLIT_NARROW
   // Rows for one warpgroup only: the two take half of the columns each.
   if (tile.rows <= kSlab) return {0, thread.warpgroup * kStep, 1, 1};
-  //@end
+#endif
   Share share{thread.warpgroup / config::kWarpgroupsN * kSlab, thread.warpgroup % config::kWarpgroupsN * kSteps * kStep,
               0, kSteps};
 #pragma unroll
@@ -188,9 +188,9 @@ __device__ __forceinline__ Share share_of(const MathThread& thread, const Tile& 
 // Gives a stage back to the producers that wait for it: this block's, and the leader's, which loads for all.
 __device__ __forceinline__ void release_stage(SharedStorage& shared, const MathThread& thread, i32 stage) {
   if (thread.lane == 0) {
-    //@when cluster
+#if OCTET_CLUSTER
     if (thread.rank != 0) mbarrier_arrive_remote(shared.ring.empty(stage), 0);
-    //@end
+#endif
     mbarrier_arrive(shared.ring.empty(stage));
   }
 }
@@ -304,7 +304,7 @@ __device__ __forceinline__ void store_tile(const abi::GemmParams& params, Shared
   const bool elected = threadIdx.x % 128 == 0;
   const i32 barrier = 1 + thread.warpgroup;
   const u32 staging = shared_address(shared.staging[thread.warpgroup]);
-  //@when whole_tile
+#if OCTET_WHOLE_TILE
   // Two barriers per tile: one before the buffers are reused, one before they are stored.
   if (elected) tma_store_wait_read();
   named_barrier(barrier, 128);
@@ -331,8 +331,8 @@ __device__ __forceinline__ void store_tile(const abi::GemmParams& params, Shared
     }
   }
   if (elected) tma_store_commit();
-    //@end
-    //@when !whole_tile
+#endif
+#if !OCTET_WHOLE_TILE
 #pragma unroll
   for (i32 slab = 0; slab < kSlabs; ++slab) {
     if (slab >= share.slabs) break;
@@ -357,7 +357,7 @@ __device__ __forceinline__ void store_tile(const abi::GemmParams& params, Shared
       }
     }
   }
-  //@end
+#endif
 }
 
 // The math of one warpgroup over all tiles of this block.
@@ -384,17 +384,17 @@ __device__ __forceinline__ void consume(const abi::GemmParams& params, SharedSto
       const Share share = share_of(thread, tile);
       const i32 row_offset = tile.row & 3;
       // Whole loops chosen by one branch: branching around single wgmma would make ptxas serialize them.
-      //@when split_narrow
+#if OCTET_SPLIT_NARROW
       if (share.steps < kSteps)
         accumulate_share<1, 1>(shared, thread, share, position, tile_stage, row_offset, sum);
       else
-        //@end
-        //@when two_slabs
-        if (share.slabs == 1)
-          accumulate_share<1, kSteps>(shared, thread, share, position, tile_stage, row_offset, sum);
-        else
-          //@end
-          accumulate_share<kSlabs, kSteps>(shared, thread, share, position, tile_stage, row_offset, sum);
+#endif
+#if OCTET_TWO_SLABS
+          if (share.slabs == 1)
+        accumulate_share<1, kSteps>(shared, thread, share, position, tile_stage, row_offset, sum);
+      else
+#endif
+        accumulate_share<kSlabs, kSteps>(shared, thread, share, position, tile_stage, row_offset, sum);
     }
     // Read again rather than kept: the loop over K needs every register.
     const Tile tile = load_tile(tile_address);
@@ -413,12 +413,12 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
   extern __shared__ __align__(1024) u8 shared_bytes[];
   SharedStorage& shared = *reinterpret_cast<SharedStorage*>(shared_bytes);
   const i32 warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
-  //@when cluster
+#if OCTET_CLUSTER
   const i32 rank = static_cast<i32>(cluster_block_rank());
-  //@end
-  //@when !cluster
+#endif
+#if !OCTET_CLUSTER
   constexpr i32 rank = 0;
-  //@end
+#endif
 
   if (warp == 0) build_group_table(shared.groups, params.splits, params.capacity, lane, units_of_group);
   if (warp == 1 && lane == 0) {
@@ -434,9 +434,9 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
     tma_prefetch_map(&params.d);
   }
   __syncthreads();
-  //@when cluster
+#if OCTET_CLUSTER
   cluster_barrier();  // no block may signal another one's barriers before they exist
-  //@end
+#endif
 
   const TileWalk walk(shared.groups, blockIdx.x / kCluster, gridDim.x / kCluster, rank);
   if (warp >= kMathWarps) {
@@ -447,8 +447,8 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
     registers_increase<config::kMathRegisters>();
     consume(params, shared, rank);
   }
-  //@when cluster
+#if OCTET_CLUSTER
   __syncwarp();
   cluster_barrier();  // shared memory and barriers stay until the last remote arrival
-  //@end
+#endif
 }

@@ -4,26 +4,23 @@
 #pragma once
 
 #include "types.cuh"
-//@when sample
-#include "sample/config.cuh"
-//@end
 
 namespace octet {
 
 __device__ __forceinline__ i64 split_at(const void* splits, i32 index) {
-  //@when splits_i64
+#if OCTET_SPLITS_I64
   return static_cast<const i64*>(splits)[index];
-  //@end
-  //@when splits_i32
+#endif
+#if OCTET_SPLITS_I32
   return static_cast<const i32*>(splits)[index];
-  //@end
+#endif
 }
 
 __device__ __forceinline__ i64 clamp_rows(i64 value, i64 capacity) {
   return value < 0 ? 0 : (value > capacity ? capacity : value);
 }
 
-//@when group_table|splits_sizes
+#if OCTET_GROUP_TABLE || OCTET_SPLITS_SIZES
 // Sum over the lanes before this one.
 template <typename T>
 __device__ __forceinline__ T warp_exclusive_sum(T value, i32 lane) {
@@ -35,31 +32,31 @@ __device__ __forceinline__ T warp_exclusive_sum(T value, i32 lane) {
   }
   return sum - value;
 }
-//@end
-//@when row_range
+#endif
+#if OCTET_ROW_RANGE
 struct RowRange {
   i32 begin, end;
 };
 // The rows of all groups of a packed buffer, which lie end to end. Called by a whole warp; every lane gets the answer.
 __device__ __forceinline__ RowRange packed_rows(const void* splits, i64 capacity, i32 lane) {
-  //@when splits_sizes
+#if OCTET_SPLITS_SIZES
   i64 sum = 0;
 #pragma unroll 8
   for (i32 group = lane; group < config::kGroups; group += 32) sum += clamp_rows(split_at(splits, group), capacity);
   sum += warp_exclusive_sum(sum, lane);
   const i64 total = __shfl_sync(~0u, sum, 31);
   return {0, static_cast<i32>(clamp_rows(total, capacity))};
-  //@end
-  //@when splits_ends
+#endif
+#if OCTET_SPLITS_ENDS
   return {0, static_cast<i32>(clamp_rows(split_at(splits, config::kGroups - 1), capacity))};
-  //@end
-  //@when splits_starts
+#endif
+#if OCTET_SPLITS_STARTS
   return {static_cast<i32>(clamp_rows(split_at(splits, 0), capacity)),
           static_cast<i32>(clamp_rows(split_at(splits, config::kGroups), capacity))};
-  //@end
+#endif
 }
-//@end
-//@when group_table
+#endif
+#if OCTET_GROUP_TABLE
 // The groups that have rows, in order, and how many units of work each makes. Lives in shared memory; empty groups have
 // no entry, so a walk over it never idles.
 struct GroupTable {
@@ -71,11 +68,11 @@ struct GroupTable {
   u16 group[config::kGroups];
 };
 
-//@when padded
+#if OCTET_PADDED
 __device__ __forceinline__ i64 align_rows(i64 row) {
   return (row + config::kAlignment - 1) / config::kAlignment * config::kAlignment;
 }
-//@end
+#endif
 
 // Fills the table. Called by one whole warp; lane l reads groups [l * kPerLane, (l + 1) * kPerLane).
 // `units_of(rows)`: units of a group that has so many rows, at least one.
@@ -86,46 +83,46 @@ __device__ __forceinline__ void build_group_table(GroupTable& table, const void*
   const i32 first = lane * kPerLane;
   const i32 last = min(first + kPerLane, config::kGroups);
 
-  //@when splits_sizes
+#if OCTET_SPLITS_SIZES
   // Rows that the groups of the lanes before this one take up.
   i64 extent = 0;
 #pragma unroll 8
   for (i32 g = first; g < last; ++g) {
     const i64 rows = clamp_rows(split_at(splits, g), capacity);
-    //@when padded
+#if OCTET_PADDED
     extent += align_rows(rows);
-    //@end
-    //@when packed
+#endif
+#if OCTET_PACKED
     extent += rows;
-    //@end
+#endif
   }
   const i64 lane_start = warp_exclusive_sum(extent, lane);
   i64 start = lane_start;
-  //@end
+#endif
   const auto rows_of = [&](i32 g, i32& begin, i32& end) {
-    //@when splits_sizes
+#if OCTET_SPLITS_SIZES
     const i64 rows = clamp_rows(split_at(splits, g), capacity);
     begin = static_cast<i32>(clamp_rows(start, capacity));
     end = static_cast<i32>(clamp_rows(start + rows, capacity));
-    //@when padded
+#if OCTET_PADDED
     start += align_rows(rows);
-    //@end
-    //@when packed
+#endif
+#if OCTET_PACKED
     start += rows;
-    //@end
-    //@end
-    //@when splits_ends
+#endif
+#endif
+#if OCTET_SPLITS_ENDS
     i64 previous = g == 0 ? 0 : clamp_rows(split_at(splits, g - 1), capacity);
-    //@when padded
+#if OCTET_PADDED
     previous = align_rows(previous);
-    //@end
+#endif
     begin = static_cast<i32>(clamp_rows(previous, capacity));
     end = static_cast<i32>(clamp_rows(split_at(splits, g), capacity));
-    //@end
-    //@when splits_starts
+#endif
+#if OCTET_SPLITS_STARTS
     begin = static_cast<i32>(clamp_rows(split_at(splits, g), capacity));
     end = static_cast<i32>(clamp_rows(split_at(splits, g + 1), capacity));
-    //@end
+#endif
   };
 
   i32 units = 0, entries = 0;
@@ -143,9 +140,9 @@ __device__ __forceinline__ void build_group_table(GroupTable& table, const void*
     table.units = unit + units;
     table.count = entry + entries;
   }
-  //@when splits_sizes
+#if OCTET_SPLITS_SIZES
   start = lane_start;
-  //@end
+#endif
   for (i32 g = first; g < last; ++g) {
     i32 begin, end;
     rows_of(g, begin, end);
@@ -164,6 +161,6 @@ __device__ __forceinline__ i32 advance_entry(const GroupTable& table, i32 entry,
   while (entry + 1 < table.count && table.first_unit[entry + 1] <= unit) ++entry;
   return entry;
 }
-//@end
+#endif
 
 }  // namespace octet

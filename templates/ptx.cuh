@@ -10,7 +10,7 @@ __device__ __forceinline__ u32 shared_address(const void* pointer) {
   return static_cast<u32>(__cvta_generic_to_shared(pointer));
 }
 
-//@when gemm
+#if OCTET_GEMM
 // --- mbarrier (9.7.13.15 Parallel synchronization: mbarrier) ---
 
 __device__ __forceinline__ void mbarrier_init(u32 barrier, u32 arrivals) {
@@ -39,7 +39,7 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes
 __device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-//@when cluster
+#if OCTET_CLUSTER
 // Arrives at the same barrier of another block of the cluster. The default semantics, on purpose: an explicit
 // .release.cluster costs 20 % and more, and the only reader is the copy engine's producer.
 __device__ __forceinline__ void mbarrier_arrive_remote(u32 barrier, u32 block_rank) {
@@ -52,7 +52,7 @@ __device__ __forceinline__ void mbarrier_arrive_remote(u32 barrier, u32 block_ra
       "r"(block_rank)
       : "memory");
 }
-//@end
+#endif
 
 // --- Tensor copies (9.7.9.27 cp.async.bulk.tensor) ---
 
@@ -63,7 +63,7 @@ __device__ __forceinline__ void tma_load(u32 destination, const void* map, u32 b
       "l"(map), "r"(barrier), "r"(x), "r"(y)
       : "memory");
 }
-//@when cluster
+#if OCTET_CLUSTER
 // Writes the box to the same offset of every block in `mask`, and counts it on each one's own barrier.
 __device__ __forceinline__ void tma_load_multicast(u32 destination, const void* map, u32 barrier, i32 x, i32 y,
                                                    u16 mask) {
@@ -73,7 +73,7 @@ __device__ __forceinline__ void tma_load_multicast(u32 destination, const void* 
       "l"(map), "r"(barrier), "r"(x), "r"(y), "h"(mask)
       : "memory");
 }
-//@end
+#endif
 __device__ __forceinline__ void tma_store(const void* map, u32 source, i32 x, i32 y) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(source),
                "r"(x), "r"(y)
@@ -143,7 +143,7 @@ __device__ __forceinline__ void registers_decrease() {
 __device__ __forceinline__ void named_barrier(i32 id, i32 threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
-//@when cluster
+#if OCTET_CLUSTER
 __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
@@ -152,7 +152,7 @@ __device__ __forceinline__ u32 cluster_block_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-//@end
+#endif
 
 // --- Shared memory (9.7.9 ld, st, stmatrix) ---
 
@@ -181,8 +181,8 @@ __device__ __forceinline__ u32 pack_bf16(float low, float high) {
   asm("cvt.rn.bf16x2.f32 %0, %2, %1;" : "=r"(packed) : "f"(low), "f"(high));
   return packed;
 }
-//@end
-//@when quantize
+#endif
+#if OCTET_QUANTIZE
 // Larger of each half, as bf16; a NaN loses against a number. (9.7.4.8 max)
 __device__ __forceinline__ u32 max_bf16x2(u32 a, u32 b) {
   u32 result;
@@ -208,6 +208,6 @@ __device__ __forceinline__ float reciprocal_approx(float x) {
   asm("rcp.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
-//@end
+#endif
 
 }  // namespace octet

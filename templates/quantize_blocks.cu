@@ -7,9 +7,6 @@
 #include "abi.h"
 #include "scale.cuh"
 #include "types.cuh"
-//@when sample
-#include "sample/config.cuh"
-//@end
 
 namespace octet {
 

@@ -109,27 +109,27 @@ extern "C" __global__ void __launch_bounds__(octet::config::kThreads, octet::con
   if (blockIdx.x == 0) fill_scale_padding(params);
   i64 unit = warp;
   Strip strip;
-  //@when row_range
+#if OCTET_ROW_RANGE
   // Packed groups lie end to end: one range of rows. The first strip sets out before the splits are known, which may
   // fetch rows of the tail but never uses them.
   const auto place_of = [&](i64 index, RowRange range) -> Place {
     return {range.begin + static_cast<i32>(index / kColumnPairs) * kRows, range.end,
             static_cast<i32>(index % kColumnPairs)};
   };
-  //@when !splits_starts
+#if !OCTET_SPLITS_STARTS
   load_strip(params, place_of(unit, {0, static_cast<i32>(params.capacity)}), lane, strip);
-  //@end
+#endif
   const RowRange rows = packed_rows(params.splits, params.capacity, lane);
   const i64 units = static_cast<i64>((rows.end - rows.begin + kRows - 1) / kRows) * kColumnPairs;
-  //@when splits_starts
+#if OCTET_SPLITS_STARTS
   if (unit < units) load_strip(params, place_of(unit, rows), lane, strip);
-  //@end
+#endif
   for (; unit < units; unit += warps) {
     quantize_strip(params, place_of(unit, rows), lane, strip);
     if (unit + warps < units) load_strip(params, place_of(unit + warps, rows), lane, strip);
   }
-  //@end
-  //@when group_table
+#endif
+#if OCTET_GROUP_TABLE
   // Gaps between groups must not be written, so strips are cut group by group.
   __shared__ GroupTable groups;
   if (threadIdx.x < 32) {
@@ -146,5 +146,5 @@ extern "C" __global__ void __launch_bounds__(octet::config::kThreads, octet::con
     load_strip(params, place, lane, strip);
     quantize_strip(params, place, lane, strip);
   }
-  //@end
+#endif
 }

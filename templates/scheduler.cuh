@@ -17,21 +17,21 @@ struct alignas(16) Tile {
 };
 
 constexpr i32 kColumnTiles = (config::kN + config::kBlockN - 1) / config::kBlockN;
-//@when !cluster_m
+#if !OCTET_CLUSTER_M
 constexpr i32 kColumnUnits = (kColumnTiles + config::kClusterN - 1) / config::kClusterN;
-//@end
+#endif
 constexpr i32 kCluster = config::kClusterM * config::kClusterN;
 
 __device__ __forceinline__ i32 row_tiles(i32 rows) { return (rows + config::kBlockM - 1) / config::kBlockM; }
 
 __device__ __forceinline__ i32 units_of_group(i32 rows) {
   const i32 tiles = row_tiles(rows);
-  //@when cluster_m
+#if OCTET_CLUSTER_M
   return tiles / 2 * kColumnTiles + tiles % 2 * ((kColumnTiles + 1) / 2);
-  //@end
-  //@when !cluster_m
+#endif
+#if !OCTET_CLUSTER_M
   return tiles * kColumnUnits;
-  //@end
+#endif
 }
 
 // Walks over the tiles of one block.
@@ -55,13 +55,13 @@ class TileWalk {
     unit_ += clusters_;
     return true;
   }
-  //@when cluster_m
+#if OCTET_CLUSTER_M
   // Whether the blocks of the cluster now work on two row tiles of the same columns, rather than the other way round.
   __device__ __forceinline__ bool shares_columns() const { return shares_columns_; }
-  //@end
+#endif
 
  private:
-  //@when !cluster_m
+#if !OCTET_CLUSTER_M
   // Where the group's unit `local` lies, for this block.
   __device__ __forceinline__ void place(i32 local, i32 tiles, i32& row_tile, i32& column_tile) {
     // Panels of equal height: a last panel of one row tile would read every weight again for itself alone.
@@ -74,8 +74,8 @@ class TileWalk {
     row_tile = panel * height + in_panel - column_unit * panel_height;
     column_tile = column_unit * config::kClusterN + rank_;
   }
-  //@end
-  //@when cluster_m
+#endif
+#if OCTET_CLUSTER_M
   // Two blocks take two row tiles of the same columns and share B. An odd last row tile would leave one of them idle:
   // there they take two column tiles of the same rows and share A. Either way each operand byte is read from L2 for as
   // much work as can be, and no tile is computed for nothing but an odd last column.
@@ -100,7 +100,7 @@ class TileWalk {
     }
   }
   bool shares_columns_ = false;
-  //@end
+#endif
 
   const GroupTable& table_;
   i32 unit_, clusters_, rank_;

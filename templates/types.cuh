@@ -1,6 +1,10 @@
 // Fixed-width names. Generated source includes no toolkit header.
 #pragma once
 
+#if !OCTET_RENDERED
+#include "sample/config.h"  // so that this folder compiles as it is, in an editor or with nvcc
+#endif
+
 namespace octet {
 
 using u8 = unsigned char;

@@ -61,21 +61,21 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 TEST_CASE("templates: a block is kept when one of its facts holds") {
   const auto keeps = [](const std::string& condition, const Facts& facts) {
-    return assemble("//@when " + condition + "\nx\n//@end\n", facts) == "x\n";
+    return assemble("#if " + condition + "\nx\n#endif\n", facts) == "x\n";
   };
-  CHECK(keeps("red", {"red"}));
-  CHECK_FALSE(keeps("red", {"blue"}));
-  CHECK(keeps("!red", {}));
-  CHECK_FALSE(keeps("!red", {"red"}));
-  CHECK(keeps("red|green", {"green"}));
-  CHECK_FALSE(keeps("red|green", {"blue"}));
-  CHECK(keeps("red|!green", {"blue"}));
-  CHECK_FALSE(keeps("red|!green", {"green"}));
-  CHECK(keeps(" red | green ", {"green"}));
+  CHECK(keeps("OCTET_RED", {"red"}));
+  CHECK_FALSE(keeps("OCTET_RED", {"blue"}));
+  CHECK(keeps("!OCTET_RED", {}));
+  CHECK_FALSE(keeps("!OCTET_RED", {"red"}));
+  CHECK(keeps("OCTET_RED || OCTET_GREEN", {"green"}));
+  CHECK_FALSE(keeps("OCTET_RED || OCTET_GREEN", {"blue"}));
+  CHECK(keeps("OCTET_RED || !OCTET_GREEN", {"blue"}));
+  CHECK_FALSE(keeps("OCTET_RED || !OCTET_GREEN", {"green"}));
+  CHECK(keeps(" OCTET_RED||OCTET_GREEN ", {"green"}));
 }
 
 TEST_CASE("templates: a block inside a dropped one is dropped, whatever its own facts") {
-  const std::string text = "1\n  //@when red\n2\n    //@when green\n3\n    //@end\n4\n  //@end\n5\n";
+  const std::string text = "1\n  #if OCTET_RED\n2\n    #if OCTET_GREEN\n3\n    #endif\n4\n  #endif\n5\n";
   CHECK(assemble(text, {"red", "green"}) == "1\n2\n3\n4\n5\n");
   CHECK(assemble(text, {"red"}) == "1\n2\n4\n5\n");
   CHECK(assemble(text, {"green"}) == "1\n5\n");
@@ -86,31 +86,33 @@ TEST_CASE("templates: an include is replaced by its parts, once, where it stands
                               {"b.cuh", "#pragma once\n#include \"a.cuh\"\nb\n"}};
   CHECK(assemble("#include \"a.cuh\"\n#include \"b.cuh\"\nroot\n", {}, others) == "b\na\nroot\n");
   // In a part that is dropped it has no effect, also not on what follows.
-  CHECK(assemble("//@when red\n#include \"missing.cuh\"\n#include \"a.cuh\"\n//@end\n#include \"b.cuh\"\n", {},
+  CHECK(assemble("#if OCTET_RED\n#include \"missing.cuh\"\n#include \"a.cuh\"\n#endif\n#include \"b.cuh\"\n", {},
                  others) == "a\nb\n");
 }
 
 TEST_CASE("templates: what is dropped leaves at most one empty line, and a last line needs no end") {
-  CHECK(assemble("1\n\n//@when red\n2\n//@end\n\n3") == "1\n\n3\n");
+  CHECK(assemble("1\n\n#if OCTET_RED\n2\n#endif\n\n3") == "1\n\n3\n");
 }
 
 TEST_CASE("templates: a mistake is told with file and line") {
-  const TemplateSet others = {{"other.cuh", "x\n//@when mauve\n//@end\n"}};
-  CHECK(failure_of("x\n\n//@when purple\n//@end\n") == "root.cu:3: unknown fact \"purple\"");
-  CHECK(failure_of("//@when red|!purple\n//@end\n") == "root.cu:1: unknown fact \"purple\"");
-  CHECK(failure_of("//@when\n//@end\n") == "root.cu:1: unknown fact \"\"");
-  CHECK(failure_of("//@when !red\n//@when purple\n//@end\n//@end\n") == "root.cu:2: unknown fact \"purple\"");
-  CHECK(failure_of("#include \"other.cuh\"\n", others) == "other.cuh:2: unknown fact \"mauve\"");
-  CHECK(failure_of("x\n//@end\n") == "root.cu:2: //@end without //@when");
-  CHECK(failure_of("x\n//@when red\n//@when blue\n//@end\n") == "root.cu:2: //@when without //@end");
-  CHECK(failure_of("x\n//@else\n") == "root.cu:2: unknown directive \"//@else\"");
+  const TemplateSet others = {{"other.cuh", "x\n#if OCTET_MAUVE\n#endif\n"}};
+  CHECK(failure_of("x\n\n#if OCTET_PURPLE\n#endif\n") == "root.cu:3: unknown fact \"OCTET_PURPLE\"");
+  CHECK(failure_of("#if OCTET_RED || !OCTET_PURPLE\n#endif\n") == "root.cu:1: unknown fact \"OCTET_PURPLE\"");
+  CHECK(failure_of("#if RED\n#endif\n") == "root.cu:1: unknown fact \"RED\"");
+  CHECK(contains(failure_of("#if\n#endif\n"), "root.cu:1: \"#if\": templates know only"));
+  CHECK(failure_of("#if !OCTET_RED\n#if OCTET_PURPLE\n#endif\n#endif\n") == "root.cu:2: unknown fact \"OCTET_PURPLE\"");
+  CHECK(failure_of("#include \"other.cuh\"\n", others) == "other.cuh:2: unknown fact \"OCTET_MAUVE\"");
+  CHECK(failure_of("x\n#endif\n") == "root.cu:2: #endif without #if");
+  CHECK(failure_of("x\n#if OCTET_RED\n#if OCTET_BLUE\n#endif\n") == "root.cu:2: #if without #endif");
+  CHECK(contains(failure_of("x\n#else\n"), "root.cu:2: \"#else\""));
+  CHECK(contains(failure_of("x\n#ifdef OCTET_RED\n"), "root.cu:2: \"#ifdef OCTET_RED\""));
   CHECK(failure_of("x\n#include \"missing.cuh\"\n") == "template \"missing.cuh\" not found (included from root.cu:2)");
   CHECK(contains(failure_of("x\n#include <cuda_fp8.h>\n"), "root.cu:2: \"#include <cuda_fp8.h>\""));
 }
 
 TEST_CASE("templates: a block does not reach from one file into another") {
-  CHECK(failure_of("#include \"open.cuh\"\n//@end\n", {{"open.cuh", "//@when red\n"}}) ==
-        "open.cuh:1: //@when without //@end");
+  CHECK(failure_of("#include \"open.cuh\"\n#endif\n", {{"open.cuh", "#if OCTET_RED\n"}}) ==
+        "open.cuh:1: #if without #endif");
 }
 
 TEST_CASE("templates: a missing root is told") {
@@ -134,7 +136,7 @@ TEST_CASE("templates: a folder with the built-in ones gives the same source") {
 TEST_CASE("templates: a folder's templates are used in place of the built-in ones") {
   const ScratchFolder folder;
   write_templates(folder.string(), {{"quantize_blocks.cu", "// mine\n#include \"deep/part.cuh\"\n"},
-                                    {"deep/part.cuh", "//@when quantize\n// quantizes\n//@end\n"}});
+                                    {"deep/part.cuh", "#if OCTET_QUANTIZE\n// quantizes\n#endif\n"}});
   octet::Options options;
   options.template_dir = folder.string();
   const std::string source = octet::Runtime(options).source(weights_spec());

@@ -24,9 +24,9 @@ using octet::test::legal_specs;
 using octet::test::memory_only;
 using octet::test::quantize_problems;
 
-// Per thread. The math warpgroups need every register that the launch leaves them, and ptxas, which knows nothing of
-// setmaxnreg, may put a few addresses that are used once per tile on the stack. 64 bytes are 16 registers: more than
-// that would be accumulators, which are used at every step along K.
+// Per thread. Math and producer use every register that setmaxnreg leaves them, so a few addresses that are needed once
+// per tile may go to the stack: 28 bytes at most where this was written (1024 padded groups, K=7168). Accumulators,
+// which are used at every step along K, would be 256 bytes at once.
 constexpr int kSpillBytes = 64;
 constexpr int kSharedBytesOfBlock = 232448;  // 227 KiB, what an H100 or H200 lets a block opt in to
 constexpr int kRegistersOfSm = 65536;

@@ -1,10 +1,12 @@
 // The template language: which parts of the template files a spec's source consists of.
 //
 // Template files are CUDA C++ that an editor and nvcc can read as they are. Three kinds of lines mean something more:
-//   #include "name.cuh"     the file's parts follow here, once
-//   #if OCTET_A || !OCTET_B the lines up to the matching #endif are kept when one of the facts holds (! negates); for
-//   the #endif                  runtime, facts are what the spec needs, for an editor they are macros of
-//   sample/config.h
+//
+//   #include "name.cuh"       the file's parts follow here, once
+//   #if OCTET_A || !OCTET_B   the lines up to the matching #endif are kept when one of the facts holds (! negates)
+//   #endif
+//
+// For the runtime, facts are what the spec needs; for an editor they are macros of templates/sample/config.h.
 #pragma once
 
 #include <set>

@@ -28,30 +28,31 @@ struct Case {
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {kGemm, QuantizeConfig{}, "gemm.config-of-gemm"},
-      {kGemm, GemmConfig{256, 128, 4, 1, 3, 2, true}, "gemm.warpgroups-1-to-3"},
-      {kGemm, GemmConfig{128, 256, 2, 2, 3, 2, true}, "gemm.warpgroups-1-to-3"},
-      {kGemm, GemmConfig{128, 128, 0, 1, 3, 2, true}, "gemm.warpgroups-1-to-3"},
-      {kGemm, GemmConfig{128, 128, -1, -1, 3, 2, true}, "gemm.warpgroups-1-to-3"},
-      {kGemm, GemmConfig{384, 128, 3, 1, 3, 2, false}, "gemm.block-at-most-256"},
-      {kGemm, GemmConfig{64, 512, 1, 2, 2, 2, false}, "gemm.block-at-most-256"},
-      {kGemm, GemmConfig{0, 128, 1, 1, 2, 2, false}, "gemm.block-at-most-256"},
-      {kGemm, GemmConfig{128, 128, 3, 1, 3, 2, true}, "gemm.warpgroup-owns-64-rows"},
-      {kGemm, GemmConfig{32, 128, 1, 1, 3, 2, true}, "gemm.warpgroup-owns-64-rows"},
-      {kGemm, GemmConfig{64, 128, 1, 2, 3, 2, true}, "gemm.warpgroup-owns-128-columns"},
-      {kGemm, GemmConfig{64, 192, 1, 1, 3, 2, true}, "gemm.warpgroup-owns-128-columns"},
-      {kGemm, GemmConfig{256, 256, 2, 1, 2, 2, false}, "gemm.accumulators-fit-registers"},
-      {kGemm, GemmConfig{192, 256, 3, 1, 2, 2, false}, "gemm.accumulators-fit-registers"},
-      {kGemm, GemmConfig{128, 128, 2, 1, 1, 2, true}, "gemm.stages-2-to-16"},
-      {kGemm, GemmConfig{64, 128, 1, 1, 17, 1, true}, "gemm.stages-2-to-16"},
-      {kGemm, GemmConfig{128, 128, 2, 1, 4, 4, true}, "gemm.cluster-1-or-2"},
-      {kGemm, GemmConfig{128, 128, 2, 1, 4, 0, true}, "gemm.cluster-1-or-2"},
-      {Problem::parse("gemm.packed g8 n248 k64" + kPair), GemmConfig{128, 256, 2, 1, 3, 2, true},
+      {kGemm, GemmConfig{256, 128, 4, 1, 3, 1, 2, true}, "gemm.warpgroups-1-to-3"},
+      {kGemm, GemmConfig{128, 256, 2, 2, 3, 1, 2, true}, "gemm.warpgroups-1-to-3"},
+      {kGemm, GemmConfig{128, 128, 0, 1, 3, 1, 2, true}, "gemm.warpgroups-1-to-3"},
+      {kGemm, GemmConfig{128, 128, -1, -1, 3, 1, 2, true}, "gemm.warpgroups-1-to-3"},
+      {kGemm, GemmConfig{384, 128, 3, 1, 3, 1, 2, false}, "gemm.block-at-most-256"},
+      {kGemm, GemmConfig{64, 512, 1, 2, 2, 1, 2, false}, "gemm.block-at-most-256"},
+      {kGemm, GemmConfig{0, 128, 1, 1, 2, 1, 2, false}, "gemm.block-at-most-256"},
+      {kGemm, GemmConfig{128, 128, 3, 1, 3, 1, 2, true}, "gemm.warpgroup-owns-64-rows"},
+      {kGemm, GemmConfig{32, 128, 1, 1, 3, 1, 2, true}, "gemm.warpgroup-owns-64-rows"},
+      {kGemm, GemmConfig{64, 128, 1, 2, 3, 1, 2, true}, "gemm.warpgroup-owns-128-columns"},
+      {kGemm, GemmConfig{64, 192, 1, 1, 3, 1, 2, true}, "gemm.warpgroup-owns-128-columns"},
+      {kGemm, GemmConfig{256, 256, 2, 1, 2, 1, 2, false}, "gemm.accumulators-fit-registers"},
+      {kGemm, GemmConfig{192, 256, 3, 1, 2, 1, 2, false}, "gemm.accumulators-fit-registers"},
+      {kGemm, GemmConfig{128, 128, 2, 1, 1, 1, 2, true}, "gemm.stages-2-to-16"},
+      {kGemm, GemmConfig{64, 128, 1, 1, 17, 1, 1, true}, "gemm.stages-2-to-16"},
+      {kGemm, GemmConfig{128, 128, 2, 1, 4, 1, 4, true}, "gemm.cluster-1-or-2"},
+      {kGemm, GemmConfig{128, 128, 2, 1, 4, 1, 0, true}, "gemm.cluster-1-or-2"},
+      {kGemm, GemmConfig{128, 128, 2, 1, 4, 2, 2, true}, "gemm.cluster-1-or-2"},
+      {Problem::parse("gemm.packed g8 n248 k64" + kPair), GemmConfig{128, 256, 2, 1, 3, 1, 2, true},
        "gemm.tile-not-far-wider-than-n"},
-      {Problem::parse("gemm.packed g8 n120 k64" + kPair), GemmConfig{128, 128, 2, 1, 3, 2, true},
+      {Problem::parse("gemm.packed g8 n120 k64" + kPair), GemmConfig{128, 128, 2, 1, 3, 1, 2, true},
        "gemm.tile-not-far-wider-than-n"},
-      {kGemm, GemmConfig{128, 256, 2, 1, 5, 2, false}, "gemm.shared-memory-fits"},
-      {kGemm, GemmConfig{64, 128, 1, 1, 8, 1, true}, "gemm.resident-blocks-fit"},
-      {kGemm, GemmConfig{64, 256, 1, 1, 2, 2, false}, "gemm.accumulators-fit-registers"},
+      {kGemm, GemmConfig{128, 256, 2, 1, 5, 1, 2, false}, "gemm.shared-memory-fits"},
+      {kGemm, GemmConfig{64, 128, 1, 1, 8, 1, 1, true}, "gemm.resident-blocks-fit"},
+      {kGemm, GemmConfig{64, 256, 1, 1, 2, 1, 2, false}, "gemm.accumulators-fit-registers"},
       {kTokens, GemmConfig{}, "quantize.config-of-quantize"},
       {kTokens, QuantizeConfig{256, 4, 3}, "quantize.eight-rows-per-thread"},
       {kTokens, QuantizeConfig{100, 8, 3}, "quantize.threads"},
@@ -97,11 +98,11 @@ TEST_CASE("a tile may be wider than N by up to its half, the narrowest by any") 
     problem.n = n;
     return !octet::refuse(octet::Spec{problem, config, "sm_90a"}, {});
   };
-  CHECK(accepts(256, {128, 256, 2, 1, 3, 2, true}));
-  CHECK_FALSE(accepts(248, {128, 256, 2, 1, 3, 2, true}));
-  CHECK(accepts(128, {128, 256, 2, 1, 3, 1, true}));
-  CHECK_FALSE(accepts(120, {128, 256, 2, 1, 3, 1, true}));
-  CHECK(accepts(8, {64, 128, 1, 1, 4, 1, false}));
+  CHECK(accepts(256, {128, 256, 2, 1, 3, 1, 2, true}));
+  CHECK_FALSE(accepts(248, {128, 256, 2, 1, 3, 1, 2, true}));
+  CHECK(accepts(128, {128, 256, 2, 1, 3, 1, 1, true}));
+  CHECK_FALSE(accepts(120, {128, 256, 2, 1, 3, 1, 1, true}));
+  CHECK(accepts(8, {64, 128, 1, 1, 4, 1, 1, false}));
 }
 
 TEST_CASE("every candidate of the tables is legal for an ordinary problem") {
@@ -117,7 +118,7 @@ TEST_CASE("every candidate of the tables is legal for an ordinary problem") {
 }
 
 TEST_CASE("shared memory grows with everything that is kept in it") {
-  const GemmConfig base{128, 128, 2, 1, 4, 1, false};
+  const GemmConfig base{128, 128, 2, 1, 4, 1, 1, false};
   const auto bytes = [](const Problem& problem, const GemmConfig& config) {
     return octet::gemm_shared_memory_bytes(problem, config);
   };
@@ -142,8 +143,8 @@ TEST_CASE("shared memory grows with everything that is kept in it") {
 TEST_CASE("a device with less shared memory keeps fewer configs") {
   octet::DeviceFacts small;
   small.shared_memory_per_block = 160 * 1024;
-  CHECK_FALSE(octet::refuse(octet::Spec{kGemm, GemmConfig{128, 128, 2, 1, 3, 2, true}, "sm_90a"}, small));
-  CHECK(octet::refuse(octet::Spec{kGemm, GemmConfig{128, 256, 2, 1, 4, 2, false}, "sm_90a"}, small)->rule ==
+  CHECK_FALSE(octet::refuse(octet::Spec{kGemm, GemmConfig{128, 128, 2, 1, 3, 1, 2, true}, "sm_90a"}, small));
+  CHECK(octet::refuse(octet::Spec{kGemm, GemmConfig{128, 256, 2, 1, 4, 1, 2, false}, "sm_90a"}, small)->rule ==
         "gemm.shared-memory-fits");
   small.shared_memory_per_block = 48 * 1024;
   try {

@@ -166,13 +166,19 @@ TEST_CASE("few rows in one group take short blocks, many rows tall ones") {
   CHECK(std::get<GemmConfig>(octet::select(problem, {}, 4096).config).block_m >= 128);
 }
 
-TEST_CASE("the ragged table's groups take the tile that was measured fastest") {
-  for (const char* sizes : {"n6144 k7168", "n4096 k4096"}) {
-    const Problem problem = Problem::parse(std::string("gemm.packed g32 ") + sizes + kPair);
+TEST_CASE("the ragged table's groups take a tile that was measured among the fastest") {
+  // On an H200: 64x256 746 us against 768 for 128x256 and 754 for 192x128; 128x256 369 us against 383 and 394.
+  struct Row {
+    const char* sizes;
+    int block_m;
+  };
+  for (const Row& row : {Row{"n6144 k7168", 64}, Row{"n7168 k3072", 128}}) {
+    const Problem problem = Problem::parse(std::string("gemm.packed g32 ") + row.sizes + kPair);
     const auto config = std::get<GemmConfig>(octet::select(problem, {}, 256).config);
-    CHECK(config.block_m == 128);
+    INFO(row.sizes);
+    CHECK(config.block_m == row.block_m);
     CHECK(config.block_n == 256);
-    CHECK(config.stages == 4);
+    CHECK(config.cluster_m == 2);
   }
 }
 

@@ -15,9 +15,9 @@ TEST_CASE("a spec's name spells its problem, its config and its arch") {
   spec.problem = Problem::parse("gemm.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:128x128 d=bf16");
   CHECK(spec.name() ==
         "gemm_packed_g8_n7168_k2048_a_e4m3_1x128_b_e4m3_128x128_d_bf16__bm128_bn256_wg2x1_st4_cl1x2__sm90a");
-  spec.config = GemmConfig{64, 128, 1, 1, 8, 1, true};
+  spec.config = GemmConfig{64, 128, 1, 1, 8, 1, 1, true};
   CHECK(spec.name() ==
-        "gemm_packed_g8_n7168_k2048_a_e4m3_1x128_b_e4m3_128x128_d_bf16__bm64_bn128_wg1x1_st8_cl1_tile__sm90a");
+        "gemm_packed_g8_n7168_k2048_a_e4m3_1x128_b_e4m3_128x128_d_bf16__bm64_bn128_wg1x1_st8_cl1x1_tile__sm90a");
   spec.problem = Problem::parse("quantize.padded g8 c64 al16 in=bf16 out=e4m3:1x128 splits=i64/ends");
   spec.config = QuantizeConfig{};
   CHECK(spec.name() == "quantize_padded_g8_c64_al16_in_bf16_out_e4m3_1x128_splits_i64_ends__t256_r8_b3__sm90a");
@@ -25,7 +25,7 @@ TEST_CASE("a spec's name spells its problem, its config and its arch") {
 
 TEST_CASE("configs print short") {
   CHECK(to_string(octet::Config(GemmConfig{192, 128, 3, 1, 4, 1, 2, true})) == "bm192 bn128 wg3x1 st4 cl1x2 tile");
-  CHECK(to_string(octet::Config(GemmConfig{64, 256, 1, 2, 5, 1, false})) == "bm64 bn256 wg1x2 st5 cl1");
+  CHECK(to_string(octet::Config(GemmConfig{64, 256, 1, 2, 5, 1, 1, false})) == "bm64 bn256 wg1x2 st5 cl1x1");
   CHECK(to_string(octet::Config(QuantizeConfig{128, 4, 2})) == "t128 r4 b2");
 }
 

@@ -101,8 +101,12 @@ Parts gemm_parts(const Spec& spec, const GemmConfig& config) {
   text.add("kWarpgroupsM", config.warpgroups_m, "math warpgroups along M");
   text.add("kWarpgroupsN", config.warpgroups_n, "math warpgroups along N");
   text.add("kStages", config.stages, "depth of the TMA ring, in blocks of 128 along K");
-  text.add("kClusterM", config.cluster_m, "blocks of a cluster along M: neighbours that share B by multicast");
-  text.add("kClusterN", config.cluster_n, "blocks of a cluster along N: neighbours that share A by multicast");
+  text.add("kClusterM", config.cluster_m,
+           config.cluster_m > 1 ? "blocks of a cluster along M: neighbours that share B by multicast"
+                                : "no cluster along M");
+  text.add("kClusterN", config.cluster_n,
+           config.cluster_n > 1 ? "blocks of a cluster along N: neighbours that share A by multicast"
+                                : "no cluster along N");
   text.add("kPanelTiles", std::max(1, 2048 / config.block_m),
            "row tiles that share a weight slab: 2048 rows stay in L2");
   text.add("kUnrollK", 4 / tiles_per_warpgroup(config), "K loop: 1 to 3 % faster than rolled; more costs compile time");

@@ -33,23 +33,27 @@ class Assembler {
     if (found == templates_.end()) {
       throw Error(ErrorCode::invalid_argument, fmt::format("template \"{}\" not found (included from {})", name, from));
     }
+    // What it includes comes first, so that a file's own comment stays at the head of its own code.
+    std::string own;
     std::vector<Block> open;
     std::string_view rest = found->second;
     for (int number = 1; !rest.empty(); ++number) {
       const auto end = rest.find('\n');
-      line(rest.substr(0, end), fmt::format("{}:{}", name, number), open);
+      line(rest.substr(0, end), fmt::format("{}:{}", name, number), open, own);
       rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
     }
     if (!open.empty()) throw Error(ErrorCode::invalid_argument, open.back().where + ": #if without #endif");
+    text_ += own + "\n";
   }
 
-  // Leaves at most one empty line where dropped parts left several.
+  // Leaves at most one empty line where dropped parts left several, none at the start, and none at the end.
   std::string text() const {
     std::string result;
     for (std::size_t i = 0; i < text_.size(); ++i) {
-      if (text_[i] == '\n' && text_.compare(i, 3, "\n\n\n") == 0) continue;
-      result += text_[i];
+      const bool empty_line = text_[i] == '\n' && (result.empty() || text_.compare(i, 3, "\n\n\n") == 0);
+      if (!empty_line) result += text_[i];
     }
+    while (result.size() > 1 && result.compare(result.size() - 2, 2, "\n\n") == 0) result.pop_back();
     return result;
   }
 
@@ -59,7 +63,7 @@ class Assembler {
     bool kept;          // it and all around it
   };
 
-  void line(std::string_view line, const std::string& where, std::vector<Block>& open) {
+  void line(std::string_view line, const std::string& where, std::vector<Block>& open, std::string& own) {
     const bool keep = open.empty() || open.back().kept;
     std::string_view text = trim(line);
     if (take_prefix(text, "#if ")) {
@@ -79,7 +83,7 @@ class Assembler {
           ErrorCode::invalid_argument,
           fmt::format("{}: \"{}\": generated source has no include path; use #include \"a template\"", where, text));
     } else {
-      text_.append(line).push_back('\n');
+      own.append(line).push_back('\n');
     }
   }
 

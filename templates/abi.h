@@ -3,12 +3,12 @@
 
 namespace octet::abi {
 
+#if OCTET_GEMM || !OCTET_RENDERED
 // A CUtensorMap, opaque here.
 struct alignas(64) TensorMap {
   unsigned char bytes[128];
 };
 
-#if OCTET_GEMM || !OCTET_RENDERED
 // D[g] = A[g] * B[g]^T over packed or padded groups.
 struct GemmParams {
   TensorMap a;         // [capacity, K] bytes, box 128 x block_m, 128-byte swizzle

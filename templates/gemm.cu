@@ -258,6 +258,26 @@ __device__ __forceinline__ void accumulate_share(SharedStorage& shared, const Ma
   }
 }
 
+// Sums this warpgroup's share of a tile. Whole loops chosen by one branch: branching around single wgmma would make
+// ptxas serialize them.
+__device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const MathThread& thread, const Share& share,
+                                                RingPosition<config::kStages>& position, i32 tile_stage, i32 row_offset,
+                                                float (&sum)[kSlabs * kSteps][64]) {
+#if OCTET_SPLIT_NARROW
+  if (share.steps < kSteps) {
+    accumulate_share<1, 1>(shared, thread, share, position, tile_stage, row_offset, sum);
+    return;
+  }
+#endif
+#if OCTET_TWO_SLABS
+  if (share.slabs == 1) {
+    accumulate_share<1, kSteps>(shared, thread, share, position, tile_stage, row_offset, sum);
+    return;
+  }
+#endif
+  accumulate_share<kSlabs, kSteps>(shared, thread, share, position, tile_stage, row_offset, sum);
+}
+
 // A warpgroup without rows still takes part in the protocol.
 __device__ __forceinline__ void skip_tile(SharedStorage& shared, const MathThread& thread,
                                           RingPosition<config::kStages>& position) {
@@ -381,20 +401,7 @@ __device__ __forceinline__ void consume(const abi::GemmParams& params, SharedSto
     float sum[kSlabs * kSteps][64];
     {
       const Tile tile = load_tile(tile_address);
-      const Share share = share_of(thread, tile);
-      const i32 row_offset = tile.row & 3;
-      // Whole loops chosen by one branch: branching around single wgmma would make ptxas serialize them.
-#if OCTET_SPLIT_NARROW
-      if (share.steps < kSteps)
-        accumulate_share<1, 1>(shared, thread, share, position, tile_stage, row_offset, sum);
-      else
-#endif
-#if OCTET_TWO_SLABS
-          if (share.slabs == 1)
-        accumulate_share<1, kSteps>(shared, thread, share, position, tile_stage, row_offset, sum);
-      else
-#endif
-        accumulate_share<kSlabs, kSteps>(shared, thread, share, position, tile_stage, row_offset, sum);
+      accumulate_tile(shared, thread, share_of(thread, tile), position, tile_stage, tile.row & 3, sum);
     }
     // Read again rather than kept: the loop over K needs every register.
     const Tile tile = load_tile(tile_address);

@@ -5,12 +5,12 @@
 
 namespace octet {
 
+#if OCTET_GEMM
 // Address of a shared-memory object in the shared window. (5.1.6 Shared state space, 9.7.9 cvta)
 __device__ __forceinline__ u32 shared_address(const void* pointer) {
   return static_cast<u32>(__cvta_generic_to_shared(pointer));
 }
 
-#if OCTET_GEMM
 // --- mbarrier (9.7.13.15 Parallel synchronization: mbarrier) ---
 
 __device__ __forceinline__ void mbarrier_init(u32 barrier, u32 arrivals) {

@@ -81,13 +81,16 @@ TEST_CASE("templates: a block inside a dropped one is dropped, whatever its own 
   CHECK(assemble(text, {"green"}) == "1\n5\n");
 }
 
-TEST_CASE("templates: an include is replaced by its parts, once, where it stands first") {
+TEST_CASE("templates: what a file includes stands once, before the file's own text") {
   const TemplateSet others = {{"a.cuh", "#pragma once\n#include \"b.cuh\"\na\n"},
                               {"b.cuh", "#pragma once\n#include \"a.cuh\"\nb\n"}};
-  CHECK(assemble("#include \"a.cuh\"\n#include \"b.cuh\"\nroot\n", {}, others) == "b\na\nroot\n");
+  CHECK(assemble("#include \"a.cuh\"\n#include \"b.cuh\"\nroot\n", {}, others) == "b\n\na\n\nroot\n");
+  // A file's head comment stays with its code.
+  CHECK(assemble("// root\n#include \"c.cuh\"\nroot\n", {}, {{"c.cuh", "// c\n#pragma once\nc\n"}}) ==
+        "// c\nc\n\n// root\nroot\n");
   // In a part that is dropped it has no effect, also not on what follows.
   CHECK(assemble("#if OCTET_RED\n#include \"missing.cuh\"\n#include \"a.cuh\"\n#endif\n#include \"b.cuh\"\n", {},
-                 others) == "a\nb\n");
+                 others) == "a\n\nb\n");
 }
 
 TEST_CASE("templates: what is dropped leaves at most one empty line, and a last line needs no end") {

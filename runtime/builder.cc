@@ -131,9 +131,11 @@ Built Builder::build_uncached(const Spec& spec, const std::string& source, const
 
   if (std::optional<Built> built = cached(spec, key, toolchain, false)) return *built;
   if (options_.cache_mode == CacheMode::cached_only) {
-    throw Error(ErrorCode::cache,
-                fmt::format("{} is not in the cache \"{}\" and OCTET_CACHE_MODE is cached-only; run: octet build '{}'",
-                            spec.name(), options_.cache_dir, spec.problem.to_string()));
+    throw Error(
+        ErrorCode::cache,
+        fmt::format("{} is not in the cache \"{}\" and OCTET_CACHE_MODE is cached-only; run: octet build '{}' "
+                    "--config '{}' --arch {}",
+                    spec.name(), options_.cache_dir, spec.problem.to_string(), to_string(spec.config), spec.arch));
   }
   if (!library) {
     throw Error(ErrorCode::compile_failed,

@@ -21,6 +21,7 @@ struct CUstream_st;  // cudaStream_t and CUstream are pointers to this
 
 namespace octet {
 
+// Null is the legacy default stream of the current context, as everywhere in CUDA.
 using Stream = CUstream_st*;
 
 // How an operand lies in memory; chosen once and part of producer's and consumer's names. A launch refuses an operand
@@ -61,12 +62,13 @@ struct OCTET_API GemmArgs {
   void* workspace = nullptr;  // workspace_bytes(capacity) bytes, 256-byte aligned; may be null when that is 0
 };
 
+// Device memory, 16-byte aligned, except splits (its element's size). Row-major, no gaps between rows.
 struct OCTET_API QuantizeArgs {
   const void* in = nullptr;      // [capacity, C], or [G, N, K] for uniform
   MutableOperand out;            // data of the same shape, scales as the recipe's layout says; tail rows untouched
-  const void* splits = nullptr;  // unused for uniform
-  std::int64_t capacity = 0;     // rows; for uniform 0 or G*N
-  void* workspace = nullptr;
+  const void* splits = nullptr;  // as in GemmArgs; unused, and may be null, for uniform
+  std::int64_t capacity = 0;     // rows that in and out.data have room for; for uniform 0 or G*N
+  void* workspace = nullptr;     // as in GemmArgs
 };
 
 struct OCTET_API Hints {
@@ -88,6 +90,7 @@ struct OCTET_API Options {
   std::string template_dir;                      // OCTET_TEMPLATE_DIR: use these templates instead of the embedded ones
   std::string dump_dir;                          // OCTET_DUMP_DIR: keep every generated source, PTX and cubin here
   bool lineinfo = false;                         // OCTET_LINEINFO=1: line information for profilers
+  // Throws Error{invalid_argument} that names the variable and the values it takes. Never for a missing HOME.
   static Options from_environment();
 };
 
@@ -114,14 +117,20 @@ struct OCTET_API Built {
   double seconds = 0;     // of compilation; 0 when it came from the cache
 };
 
+// Of one Runtime since it was made.
 struct OCTET_API Statistics {
-  std::uint64_t compiled = 0, cache_hits = 0, damaged = 0, loaded = 0;
+  std::uint64_t compiled = 0;    // by NVRTC
+  std::uint64_t cache_hits = 0;  // cubins that came from the disk cache
+  std::uint64_t damaged = 0;     // cache entries that were damaged and taken as misses
+  std::uint64_t loaded = 0;      // kernels loaded, once per context
 };
 
 struct LoadedKernel;  // a kernel on one device; immutable
 
 // A kernel ready to launch. Copies share it. launch is thread-safe, allocates nothing, never synchronizes, and works
-// under stream capture. It runs on the stream's context and leaves the current context as it found it.
+// under stream capture. It runs on the stream's context and leaves the current context as it found it. A kernel must
+// outlive its launches and the graphs that hold one. An empty object (the default constructor's) throws
+// Error{not_prepared} from every call.
 class OCTET_API Kernel {
  public:
   Kernel() = default;
@@ -140,7 +149,10 @@ class OCTET_API Gemm : public Kernel {
   using Kernel::Kernel;
   OperandLayout a_layout() const;
   OperandLayout b_layout() const;
-  // Throws Error{invalid_argument} before anything is launched. Rows past the last group are neither used nor written.
+  // Throws, before anything is launched, Error{invalid_argument} for a null or misaligned pointer, another layout than
+  // a_layout() or b_layout(), or a capacity out of range; Error{not_prepared} when the stream belongs to a device that
+  // the kernel was not loaded on; Error{driver} for the driver's own refusal. With capacity 0 nothing is launched and
+  // pointers may be null. Rows past the last group are neither used nor written.
   void launch(const GemmArgs& args, Stream stream) const;
 };
 
@@ -148,6 +160,8 @@ class OCTET_API Quantize : public Kernel {
  public:
   using Kernel::Kernel;
   OperandLayout out_layout() const;
+  // Errors as of Gemm::launch. Rows outside every group, and their scales, are left as they were; scale slots between
+  // capacity and its multiple of 4 are set to 1.
   void launch(const QuantizeArgs& args, Stream stream) const;
 };
 
@@ -159,7 +173,9 @@ class OCTET_API Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  // Blocking: select, build or fetch, load onto the device. A warm call is one map lookup.
+  // Blocking: select, build or fetch, load onto the device. A warm call is one map lookup. Throws
+  // Error{invalid_problem} or {no_kernel} with the rule that refused, {compile_failed} with NVRTC's log or with what
+  // was tried to find it, {cache} in cached-only mode, {driver}. Also while this thread captures a stream.
   Gemm prepare(const GemmProblem& problem, Hints hints = {});
   Quantize prepare(const QuantizeProblem& problem, Hints hints = {});
   Gemm prepare_gemm(const Problem& problem, Hints hints = {});
@@ -168,7 +184,8 @@ class OCTET_API Runtime {
   Gemm prepare_gemm(const Spec& spec, int device = -1);
   Quantize prepare_quantize(const Spec& spec, int device = -1);
 
-  // Up to the cubin; needs neither GPU nor driver, and no NVRTC when the cache has the entry.
+  // Up to the cubin; needs neither GPU nor driver, and no NVRTC when the cache has the entry. Errors as of prepare, but
+  // for {driver}.
   Built build(const Spec& spec);
   std::string source(const Spec& spec) const;
   // Compiles to PTX as text; never cached.

@@ -222,3 +222,11 @@ TEST_CASE("B13 B14: what is implemented is accepted up to its limits, and then h
     CHECK_FALSE(octet::variants(problem, 16384).empty());
   }
 }
+
+TEST_CASE("B22: a row stride that the copy engine cannot take is refused by name") {
+  // Rows have no gaps, so the stride of A and B is K bytes and that of D is 2 N bytes.
+  const Problem wide = Problem::parse("gemm.packed g8 n7168 k2064" + kPair);
+  CHECK_FALSE(octet::refuse(wide, {}));
+  CHECK(octet::refuse(Problem::parse("gemm.packed g8 n7168 k2056" + kPair), {})->rule == "gemm.k-multiple-of-16");
+  CHECK(octet::refuse(Problem::parse("gemm.packed g8 n7164 k2048" + kPair), {})->rule == "gemm.n-multiple-of-8");
+}

@@ -4,9 +4,13 @@
 #   tools/gpu_check.sh [OUTDIR]   tests, compute-sanitizer, benchmark; exit with 1 when any of them is not right
 #   tools/gpu_check.sh --digest   print the SHA-256 of what the record speaks of; needs no GPU and no git
 #   tools/gpu_check.sh --status   say whether the record is of these sources; needs no GPU
+#   tools/gpu_check.sh --stamp PROGRAM   write the digest to PROGRAM.digest; the build does so at every link
+#
+# The programs are built first. Where the build folder is of another machine (a checkout with only its build/bin carried
+# along), they are run as they are, if their digests say that they are of these sources.
 #
 # Environment:
-#   OCTET_BUILD_DIR        build folder; built first unless it holds bin/octet-gpu-tests (default: build)
+#   OCTET_BUILD_DIR        build folder (default: build)
 #   OCTET_CACHE_DIR        kernel cache (default: a new one for this run)
 #   OCTET_GPU_CHECK_SKIP   "sanitizer", "bench", "tests" or a list with commas: leave these out, and write no record
 set -euo pipefail
@@ -22,6 +26,7 @@ digest() {
 
 case ${1:-} in
   --digest) digest; exit ;;
+  --stamp) digest >"${2:?--stamp needs a program}.digest"; exit ;;
   --status) exec python3 tools/gpu_record.py status "$RECORD" "$(digest)" ;;
   -h | --help) usage "$0"; exit 0 ;;
   -*) fail "unknown option '$1'; see tools/gpu_check.sh --help" ;;
@@ -30,17 +35,33 @@ outdir=${1:+$(absolute "$1")}
 build=$(absolute "${OCTET_BUILD_DIR:-build}")
 skipped() { [[ ,${OCTET_GPU_CHECK_SKIP:-}, == *",$1,"* ]]; }
 
+PROGRAMS=(octet-gpu-tests octet-bench)
+built() { [[ -x $build/bin/octet-gpu-tests && -x $build/bin/octet-bench ]]; }
+configured_here() { have cmake && grep -Fqx "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$build/CMakeCache.txt" 2>/dev/null; }
+
 # The digest of what is built, not of what an editor makes of it while the tests run.
 sources=$(digest)
-if [[ ! -x $build/bin/octet-gpu-tests || ! -x $build/bin/octet-bench ]]; then
+if ! built; then
   step "Build"
   bash tools/deps.sh --for gpu --build-dir "$build"
   use_cuda "$build"
   cmake -S . -B "$build" -G Ninja --log-level=WARNING "${OCTET_CMAKE_CUDA[@]}" -DCMAKE_BUILD_TYPE=Release -DOCTET_TESTS=ON
-  cmake --build "$build" --target octet-gpu-tests octet-bench octet_cli
+  cmake --build "$build" --target "${PROGRAMS[@]}" octet_cli
+elif configured_here; then
+  step "Build"
+  use_cuda "$build"
+  cmake -S . -B "$build" --log-level=WARNING -DOCTET_TESTS=ON
+  cmake --build "$build" --target "${PROGRAMS[@]}"
 else
   use_cuda "$build"
 fi
+
+# The record speaks of these sources, so what runs must be of them. Built-in templates are part of that.
+for program in "${PROGRAMS[@]}"; do
+  [[ $(cat "$build/bin/$program.digest" 2>/dev/null) == "$sources" ]] ||
+    fail "$build/bin/$program is not of these sources (see --digest); rebuild it where they are: cmake --build build --target ${PROGRAMS[*]}"
+done
+unset OCTET_TEMPLATE_DIR
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -178,6 +178,7 @@ class GpuCheck(Scratch):
             while [ $# -gt 1 ]; do [ "$1" = --out ] && echo '{self.REPORT}' >"$2"; shift; done""")
         self.program("build/bin/octet-bench", "echo '" + json.dumps(
             {"nvrtc": "13.0.88", "yardsticks": {"copy_gbps": 4000.0}, "bench": [ROW]}) + """' >"$2" """)
+        self.stamp()
         self.program("fake/compute-sanitizer", """
             echo "ERROR SUMMARY: 0 errors"; echo "RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)" """)
         self.program("fake/nvidia-smi", "echo 'NVIDIA H200, 580.1'")
@@ -187,6 +188,12 @@ class GpuCheck(Scratch):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("#!/bin/sh\n" + text + "\n")
         file.chmod(0o755)
+
+    def stamp(self, *programs):
+        """What the build does after it linked them."""
+        for program in programs or ("octet-gpu-tests", "octet-bench"):
+            done = self.check("--stamp", self.work / "build/bin" / program)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def check(self, *arguments, **environment):
         return subprocess.run(
@@ -210,6 +217,43 @@ class GpuCheck(Scratch):
         self.assertEqual(record["named"], {"g1-padded-buffer": "passed"})
         self.assertEqual(record["bench"], [ROW])
         self.assertIn("is current", self.check("--status").stdout)
+
+    def refused(self, program):
+        done = self.check()
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertRegex(done.stderr, f"{program} is not of these sources .* rebuild")
+        self.assertFalse((self.work / "tests/gpu/record.json").exists())
+        self.assertFalse((self.work / "ran").exists())
+
+    def test_programs_of_other_sources_are_not_run(self):
+        for program in ("octet-gpu-tests", "octet-bench"):
+            self.program(f"build/bin/{program}", f"touch {self.work}/ran")
+        (self.work / "runtime/new.cc").write_text("int x;")
+        self.refused("octet-gpu-tests")
+        self.stamp("octet-gpu-tests")
+        self.refused("octet-bench")
+        self.stamp("octet-bench")
+        self.check()
+        self.assertTrue((self.work / "ran").exists())
+
+    def test_programs_of_unknown_sources_are_not_run(self):
+        (self.work / "build/bin/octet-bench.digest").unlink()
+        self.refused("octet-bench")
+
+    def test_a_build_folder_of_this_checkout_is_brought_up_to_date(self):
+        (self.work / "build/CMakeCache.txt").write_text(f"CMAKE_HOME_DIRECTORY:INTERNAL={self.work}\n")
+        self.program("fake/cmake", f"""
+            [ "$1" = --build ] || exit 0
+            for name in octet-gpu-tests octet-bench; do bash tools/gpu_check.sh --stamp "$2/bin/$name"; done""")
+        (self.work / "runtime/new.cc").write_text("int x;")
+        done = self.check()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(self.record()["digest"], self.check("--digest").stdout.strip())
+
+    def test_templates_from_elsewhere_are_not_what_the_record_is_of(self):
+        self.program("build/bin/octet-bench", '[ -z "${OCTET_TEMPLATE_DIR+x}" ] || exit 9')
+        self.assertNotIn("exit status 9", self.check(OCTET_TEMPLATE_DIR="/elsewhere").stdout)
 
     def test_failed_phases_are_in_the_record_and_in_the_exit_status(self):
         self.program("fake/compute-sanitizer", 'echo "ERROR SUMMARY: 2 errors"; exit 86')

@@ -6,7 +6,7 @@ import os
 import pty
 import subprocess
 
-from support import GEMM, OCTET, QUANTIZE, WEIGHTS, CliTest, clean_environment, main, stub
+from support import GEMM, MODELS, OCTET, QUANTIZE, WEIGHTS, CliTest, clean_environment, main, stub
 
 SUMMARY = {"kernels", "compiled", "hits", "failed", "seconds", "bytes"}
 
@@ -119,9 +119,27 @@ class Build(CliTest):
         warm = self.json("build", WEIGHTS, **hidden)
         self.assertEqual((warm["hits"], warm["failed"]), (warm["kernels"], 0))
 
-    def test_cached_only_names_the_command_that_builds_what_is_missing(self):
-        built = self.json("build", WEIGHTS, code=1, OCTET_CACHE_MODE="cached-only")
-        self.assertIn(f"octet build '{WEIGHTS}'", built["results"][0]["error"])
+    def test_cached_only_names_the_command_that_builds_what_is_missing_and_build_does(self):
+        cached_only = {"OCTET_CACHE_MODE": "cached-only"}
+        missing = self.octet("show", WEIGHTS, "--resources", code=1, **cached_only)
+        self.assertIn(f"octet build '{WEIGHTS}'", missing.stderr)
+        self.assertEqual(self.json("build", WEIGHTS, **cached_only)["failed"], 0)
+        self.octet("show", WEIGHTS, "--resources", **cached_only)
+
+    def test_a_config_is_built_alone(self):
+        legal = [one["config"] for one in self.json("explain", GEMM)["candidates"] if one["refused"] is None]
+        for config in (legal[0], legal[-1]):
+            plan = self.json("build", GEMM, "--config", config, "--dry-run")
+            self.assertEqual([result["config"] for result in plan["results"]], [config])
+        self.assertIn(f"'{legal[0]}'", self.refused("build", GEMM, "--config", "bm17"))
+
+    def test_a_refusal_says_which_file_asked(self):
+        trace = self.path("trace.txt", f"{QUANTIZE}\n{GEMM.replace('k256', 'k7100')}\n")
+        self.assertRegex(self.refused("build", "--from", trace), r"trace\.txt:2: .*K=7100")
+        model = os.path.join(MODELS, "deepseek-v3.json")
+        for ep, tp in ((32, 1024), (3, 1)):  # the second one divides no 256 experts
+            self.assertIn(f"deepseek-v3.json with --ep {ep} --tp {tp}: ",
+                          self.refused("build", "--hf-config", model, "--ep", ep, "--tp", tp))
 
     def test_a_cache_that_cannot_be_written_is_refused_before_compiling(self):
         file = self.path("file", "")

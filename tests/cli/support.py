@@ -11,8 +11,8 @@ import unittest
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODELS = os.path.join(SOURCE, "examples", "models")
 
-OCTET = sys.argv[1] if len(sys.argv) > 2 else None
-STUBS = sys.argv[2] if len(sys.argv) > 2 else None
+OCTET = os.path.abspath(sys.argv[1]) if len(sys.argv) > 2 else None
+STUBS = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
 
 # Small kernels that compile in a fraction of a second.
 QUANTIZE = "quantize.packed g3 c256 in=bf16 out=e4m3:1x128"

@@ -11,9 +11,7 @@ class Usage(CliTest):
             ((), "subcommand"),
             (("compile",), "unknown subcommand 'compile'; known are build, run, show"),
             (("build", "--frobnicate"), "--frobnicate"),
-            (("build", QUANTIZE, "--max-m", "0"), "max-m"),
-            (("build", QUANTIZE, "--max-m", "many"), "max-m"),
-            (("build", QUANTIZE, "-j", "0"), "jobs"),
+            (("build", QUANTIZE, "--config", "bm64", "--max-m", "64"), "--max-m"),
             (("build", QUANTIZE, "--ep", "2"), "hf-config"),
             (("build",), "nothing to build"),
             (("show",), "problem"),
@@ -28,6 +26,27 @@ class Usage(CliTest):
         ):
             with self.subTest(arguments=arguments):
                 self.assertIn(named, self.refused(*arguments))
+
+    def test_a_number_is_whole_and_within_its_bounds(self):
+        build, run = ("build", QUANTIZE), ("run", QUANTIZE)
+        for least, command, option in (
+            (1, build, "--max-m"), (1, build, "--jobs"), (1, build, "--sms"), (1, ("variants", QUANTIZE), "--max-m"),
+            (1, ("build", "--hf-config", "x"), "--ep"), (1, ("build", "--hf-config", "x"), "--tp"),
+            (1, run, "--repeat"), (1, run, "--expected-m"), (0, ("show", QUANTIZE), "--expected-m"),
+            (0, ("explain", QUANTIZE), "--expected-m"),
+        ):
+            for text in (str(least - 1), "many", "1.5", "0x10", "2147483648"):
+                with self.subTest(command=command, option=option, text=text):
+                    self.assertEqual(
+                        self.refused(*command, f"{option}={text}"),
+                        f"octet: {option}: must be a whole number from {least} to 2147483647, not '{text}' "
+                        "(see octet --help)\n")
+
+    def test_a_number_is_decimal_even_with_a_zero_before_it(self):
+        self.assertEqual(self.json("build", QUANTIZE, "--max-m", "010", "--dry-run")["max_m"], 10)
+
+    def test_explain_says_that_a_refusal_is_no_failure(self):
+        self.assertIn("exit code is 0", self.octet("explain", "--help").stdout)
 
     def test_an_unknown_item_of_a_problem_is_shown_with_the_nearest_known_one(self):
         for command in COMMANDS:

@@ -15,8 +15,10 @@
 #include "octet/error.h"
 #include "octet/runtime.h"
 #include "tools/cli/build_list.h"
+#include "tools/cli/choice.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
+#include "tools/cli/numbers.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/worker_pool.h"
 
@@ -43,6 +45,8 @@ struct Summary {
 Options options_of(const Request& request) {
   Options options = Options::from_environment();
   if (!request.cache_dir.empty()) options.cache_dir = request.cache_dir;
+  options.cache_mode =
+      CacheMode::build;  // whatever the programs of this environment may do: building is what was asked
   return options;
 }
 
@@ -156,7 +160,7 @@ void print_table(const Summary& summary, const std::string& directory) {
 }
 
 void print_document(const Request& request, const Options& options, const Summary& summary,
-                    const std::vector<Problem>& problems, const std::vector<Json>& results) {
+                    const std::vector<Wanted>& wanted, const std::vector<Json>& results) {
   Json json = {{"arch", request.target.arch},
                {"max_m", request.what.max_m},
                {"cache_dir", options.cache_dir},
@@ -168,21 +172,21 @@ void print_document(const Request& request, const Options& options, const Summar
                {"bytes", summary.bytes},
                {"problems", Json::array()},
                {"results", results}};
-  for (const Problem& problem : problems) json["problems"].push_back(problem.to_string());
+  for (const Wanted& one : wanted) json["problems"].push_back(one.problem.to_string());
   print_json(json);
 }
 
 int build(const Request& request) {
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<Problem> problems = requested_problems(request.what);
-  const std::vector<Spec> specs = requested_specs(problems, request.what.max_m, request.target.facts());
+  const std::vector<Wanted> wanted = requested_problems(request.what);
+  const std::vector<Spec> specs = requested_specs(wanted, request.what, request.target.facts());
   const Options options = options_of(request);
   if (!request.dry_run) check_writable(options.cache_dir);
   const std::vector<Json> results = request.dry_run ? plan_all(specs) : build_all(specs, options, request.jobs);
   Summary summary = summarize(results);
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (request.json) {
-    print_document(request, options, summary, problems, results);
+    print_document(request, options, summary, wanted, results);
   } else if (request.dry_run) {
     for (const Spec& spec : specs) fmt::print("{}  {}\n", spec.problem.to_string(), to_string(spec.config));
   } else {
@@ -196,18 +200,16 @@ int build(const Request& request) {
 void add_what(CLI::App& command, BuildRequest& what) {
   command.add_option("problems", what.problems, "Problems, each in quotes");
   command.add_option("--from", what.from, "File of problems, one a line; - reads standard input");
-  CLI::Option* config = command.add_option("--hf-config", what.hf_config, "A model's config.json");
-  command.add_option("--ep", what.ep, "Devices that share the experts of the model")
-      ->check(CLI::PositiveNumber)
-      ->needs(config)
+  CLI::Option* model = command.add_option("--hf-config", what.hf_config, "A model's config.json");
+  require_whole(command.add_option("--ep", what.ep, "Devices that share the experts of the model"), 1)
+      ->needs(model)
       ->capture_default_str();
-  command.add_option("--tp", what.tp, "Devices that share the columns of each expert")
-      ->check(CLI::PositiveNumber)
-      ->needs(config)
+  require_whole(command.add_option("--tp", what.tp, "Devices that share the columns of each expert"), 1)
+      ->needs(model)
       ->capture_default_str();
-  command.add_option("--max-m", what.max_m, "Most rows per group that will be seen")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  CLI::Option* max_m = command.add_option("--max-m", what.max_m, "Most rows per group that will be seen");
+  require_whole(max_m, 1)->capture_default_str();
+  add_config(command, what.config)->excludes(max_m)->excludes(model);
 }
 
 }  // namespace
@@ -218,9 +220,7 @@ void add_build(CLI::App& app, Action& action) {
   add_what(*command, request->what);
   add_target(*command, request->target);
   command->add_option("--cache-dir", request->cache_dir, "The cache to fill; default: OCTET_CACHE_DIR");
-  command->add_option("-j,--jobs", request->jobs, "Compiling processes")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  require_whole(command->add_option("-j,--jobs", request->jobs, "Compiling processes"), 1)->capture_default_str();
   command->add_flag("--dry-run", request->dry_run, "Say what would be compiled, and do nothing");
   command->add_flag("--json", request->json, "Print JSON");
   command->callback([&action, request] { action = [request] { return build(*request); }; });

@@ -10,12 +10,25 @@
 #include "octet/error.h"
 #include "octet/explain.h"
 #include "octet/model.h"
+#include "tools/cli/choice.h"
 
 namespace octet::cli {
 namespace {
 
-void add(std::vector<Problem>& problems, const Problem& problem) {
-  if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(problem);
+void add(std::vector<Wanted>& wanted, const Problem& problem, const std::string& origin) {
+  const auto is_it = [&problem](const Wanted& one) { return one.problem == problem; };
+  if (std::none_of(wanted.begin(), wanted.end(), is_it)) wanted.push_back({problem, origin});
+}
+
+// What `job` answers; what it throws says where the input came from.
+template <typename Job>
+auto told_of(const std::string& origin, const Job& job) {
+  try {
+    return job();
+  } catch (const Error& error) {
+    if (origin.empty()) throw;
+    throw Error(error.code(), fmt::format("{}: {}", origin, error.what()));
+  }
 }
 
 std::string trimmed(const std::string& line) {
@@ -24,50 +37,58 @@ std::string trimmed(const std::string& line) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-void add_lines(std::vector<Problem>& problems, std::istream& stream, const std::string& name) {
+void add_lines(std::vector<Wanted>& wanted, std::istream& stream, const std::string& name) {
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
     const std::string text = trimmed(line);
     if (text.empty()) continue;
-    try {
-      add(problems, Problem::parse(text));
-    } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("{}:{}: {}", name, number, error.what()));
-    }
+    const std::string origin = fmt::format("{}:{}", name, number);
+    add(wanted, told_of(origin, [&] { return Problem::parse(text); }), origin);
   }
   if (stream.bad()) throw Error(ErrorCode::invalid_argument, fmt::format("{}: cannot be read", name));
 }
 
-void add_file(std::vector<Problem>& problems, const std::string& path) {
-  if (path == "-") return add_lines(problems, std::cin, "standard input");
+void add_file(std::vector<Wanted>& wanted, const std::string& path) {
+  if (path == "-") return add_lines(wanted, std::cin, "standard input");
   std::ifstream stream(path);
   if (!stream) {
     throw Error(ErrorCode::invalid_argument, fmt::format("{}: cannot be read; give a file of problems", path));
   }
-  add_lines(problems, stream, path);
+  add_lines(wanted, stream, path);
+}
+
+void add_model(std::vector<Wanted>& wanted, const std::string& path, const Parallelism& parallelism) {
+  const ExpertShape shape = read_hf_config(path);
+  const std::string origin = fmt::format("{} with --ep {} --tp {}", path, parallelism.expert, parallelism.tensor);
+  for (const Problem& problem : told_of(origin, [&] { return expert_problems(shape, parallelism); })) {
+    add(wanted, problem, origin);
+  }
+}
+
+std::vector<Spec> specs_of(const Problem& problem, const BuildRequest& request, const DeviceFacts& facts) {
+  if (request.config.empty()) return variants(problem, request.max_m, facts);
+  return {choose_spec(problem, facts, 0, request.config)};
 }
 
 }  // namespace
 
-std::vector<Problem> requested_problems(const BuildRequest& request) {
-  std::vector<Problem> problems;
-  for (const std::string& text : request.problems) add(problems, Problem::parse(text));
-  if (!request.from.empty()) add_file(problems, request.from);
-  if (!request.hf_config.empty()) {
-    const ExpertShape shape = read_hf_config(request.hf_config);
-    for (const Problem& problem : expert_problems(shape, {request.ep, request.tp})) add(problems, problem);
-  }
-  if (problems.empty()) {
+std::vector<Wanted> requested_problems(const BuildRequest& request) {
+  std::vector<Wanted> wanted;
+  for (const std::string& text : request.problems) add(wanted, Problem::parse(text), "");
+  if (!request.from.empty()) add_file(wanted, request.from);
+  if (!request.hf_config.empty()) add_model(wanted, request.hf_config, {request.ep, request.tp});
+  if (wanted.empty()) {
     throw Error(ErrorCode::invalid_argument, "build: nothing to build; give problems, --from FILE or --hf-config FILE");
   }
-  return problems;
+  return wanted;
 }
 
-std::vector<Spec> requested_specs(const std::vector<Problem>& problems, std::int64_t max_m, const DeviceFacts& facts) {
+std::vector<Spec> requested_specs(const std::vector<Wanted>& wanted, const BuildRequest& request,
+                                  const DeviceFacts& facts) {
   std::vector<Spec> specs;
   std::set<std::string> names;
-  for (const Problem& problem : problems) {
-    for (const Spec& spec : variants(problem, max_m, facts)) {
+  for (const Wanted& one : wanted) {
+    for (const Spec& spec : told_of(one.origin, [&] { return specs_of(one.problem, request, facts); })) {
       if (names.insert(spec.name()).second) specs.push_back(spec);
     }
   }

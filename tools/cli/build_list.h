@@ -17,12 +17,19 @@ struct BuildRequest {
   std::string hf_config;              // config.json of a model
   std::int64_t ep = 1, tp = 1;
   std::int64_t max_m = 16384;  // most rows per group
+  std::string config;          // of the one kernel to compile for each problem; "": all that max_m can select
+};
+
+struct Wanted {
+  Problem problem;
+  std::string origin;  // where it was asked for, for messages: "trace.txt:3"; "" on the command line
 };
 
 // Every problem once, in the order asked. Throws Error naming the file and line of what it cannot read.
-std::vector<Problem> requested_problems(const BuildRequest& request);
+std::vector<Wanted> requested_problems(const BuildRequest& request);
 
-// Every kernel once. A problem that a rule refuses throws before anything is compiled.
-std::vector<Spec> requested_specs(const std::vector<Problem>& problems, std::int64_t max_m, const DeviceFacts& facts);
+// Every kernel once. A problem that a rule refuses throws, with its origin, before anything is compiled.
+std::vector<Spec> requested_specs(const std::vector<Wanted>& wanted, const BuildRequest& request,
+                                  const DeviceFacts& facts);
 
 }  // namespace octet::cli

@@ -22,8 +22,9 @@ std::string legal_configs(const std::vector<Candidate>& candidates) {
 
 }  // namespace
 
-void add_config(CLI::App& app, std::string& config) {
-  app.add_option("--config", config, "The candidate with this config, as `octet explain` spells it, not the best one");
+CLI::Option* add_config(CLI::App& app, std::string& config) {
+  return app.add_option("--config", config,
+                        "The candidate with this config, as `octet explain` spells it, not the best one");
 }
 
 Spec choose_spec(const Problem& problem, const DeviceFacts& facts, std::int64_t expected_m, const std::string& config) {

@@ -9,12 +9,13 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace octet::cli {
 
 // `--config TEXT`; "" when it is not given.
-void add_config(CLI::App& app, std::string& config);
+CLI::Option* add_config(CLI::App& app, std::string& config);
 
 // `config` as to_string(Config) writes it, "" for the cost model's choice. Throws Error with one line: the refusal of a
 // config that a rule removed, or the texts of the legal ones.

@@ -6,6 +6,7 @@
 
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
+#include "tools/cli/numbers.h"
 
 namespace octet::cli {
 namespace {
@@ -34,9 +35,9 @@ int print_explanation(const Request& request) {
 void add_explain(CLI::App& app, Action& action) {
   const auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("explain", "Say why a kernel is chosen for a problem, or why none is");
+  command->footer("A problem that a rule refuses is explained too: the refusal is the answer, and the exit code is 0.");
   command->add_option("problem", request->problem, "A problem, in quotes")->required();
-  command->add_option("--expected-m", request->expected_m, "Rows per group to expect; 0: unknown")
-      ->check(CLI::NonNegativeNumber);
+  require_whole(command->add_option("--expected-m", request->expected_m, "Rows per group to expect; 0: unknown"), 0);
   add_target(*command, request->target);
   command->add_flag("--json", request->json, "Print JSON");
   command->callback([&action, request] { action = [request] { return print_explanation(*request); }; });

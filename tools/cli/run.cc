@@ -13,6 +13,7 @@
 #include "tools/cli/choice.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
+#include "tools/cli/numbers.h"
 #include "tools/cli/run_case.h"
 
 namespace octet::cli {
@@ -211,10 +212,13 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("problem", request->problem, "A problem, in quotes")->required();
   command->add_option("--sizes", request->sizes, "Rows of each group, for example 100,0,28")->delimiter(',');
   command->add_option("--device", request->device, "gpu, a GPU's number, or reference (the host)");
-  command->add_option("--seed", request->seed, "Seed of the data; default: a fresh one, which is printed");
-  command->add_option("--repeat", request->repeat, "Timed executions")->check(CLI::PositiveNumber);
-  command->add_option("--expected-m", request->expected_m, "Rows per group to expect; default: the mean of the sizes")
-      ->check(CLI::PositiveNumber);
+  require_whole(
+      command->add_option("--seed", request->seed, "Seed of the data; default: a fresh one, which is printed"), 0,
+      std::numeric_limits<std::uint64_t>::max());
+  require_whole(command->add_option("--repeat", request->repeat, "Timed executions"), 1);
+  require_whole(command->add_option("--expected-m", request->expected_m,
+                                    "Rows per group to expect; default: the mean of the sizes"),
+                1);
   add_config(*command, request->config);
   command->add_flag("--json", request->json, "Print JSON");
   command->callback([&action, request] { action = [request] { return run(*request); }; });

@@ -9,6 +9,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/disassemble.h"
 #include "tools/cli/json.h"
+#include "tools/cli/numbers.h"
 
 namespace octet::cli {
 namespace {
@@ -62,8 +63,7 @@ void add_show(CLI::App& app, Action& action) {
   stage->add_flag("--sass", request->sass, "Machine code; needs nvdisasm");
   CLI::Option* resources = stage->add_flag("--resources", request->resources, "Registers, spills, shared memory");
   stage->require_option(0, 1);
-  command->add_option("--expected-m", request->expected_m, "Rows per group to expect; 0: unknown")
-      ->check(CLI::NonNegativeNumber);
+  require_whole(command->add_option("--expected-m", request->expected_m, "Rows per group to expect; 0: unknown"), 0);
   add_config(*command, request->config);
   add_target(*command, request->target);
   command->add_flag("--json", request->json, "Print the resources as JSON")->needs(resources);

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/cli/command.h"
+#include "tools/cli/numbers.h"
 
 namespace octet::cli {
 
@@ -12,8 +13,8 @@ DeviceFacts Target::facts() const {
 
 void add_target(CLI::App& app, Target& target) {
   app.add_option("--arch", target.arch, "Architecture to compile for")->capture_default_str();
-  app.add_option("--sms", target.sms, "Multiprocessors of the device; default: the arch's reference part")
-      ->check(CLI::PositiveNumber);
+  require_whole(
+      app.add_option("--sms", target.sms, "Multiprocessors of the device; default: the arch's reference part"), 1);
 }
 
 }  // namespace octet::cli

@@ -6,6 +6,7 @@
 
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
+#include "tools/cli/numbers.h"
 
 namespace octet::cli {
 namespace {
@@ -35,9 +36,7 @@ void add_variants(CLI::App& app, Action& action) {
   const auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("variants", "List every kernel that any M up to a bound can select");
   command->add_option("problem", request->problem, "A problem, in quotes")->required();
-  command->add_option("--max-m", request->max_m, "Most rows per group")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  require_whole(command->add_option("--max-m", request->max_m, "Most rows per group"), 1)->capture_default_str();
   add_target(*command, request->target);
   command->add_flag("--json", request->json, "Print JSON");
   command->callback([&action, request] { action = [request] { return print_variants(*request); }; });

@@ -119,6 +119,16 @@ class Build(CliTest):
         warm = self.json("build", WEIGHTS, **hidden)
         self.assertEqual((warm["hits"], warm["failed"]), (warm["kernels"], 0))
 
+    def test_d17_the_places_that_were_tried_are_told_once(self):
+        result = self.octet("build", QUANTIZE, WEIGHTS, GEMM, "--json", code=1, **self.without_nvrtc())
+        self.assertEqual(result.stderr.count("libnvrtc-is-not-here.so"), 1)
+        specs = [one["spec"] for one in json.loads(result.stdout)["results"]]
+        self.assertGreater(len(specs), 2)
+        first = next(spec for spec in specs if f"failed    {spec}\n" in result.stderr)
+        for spec in specs:
+            if spec != first:
+                self.assertIn(f"failed    {spec}, as {first}\n", result.stderr)
+
     def test_cached_only_names_the_command_that_builds_what_is_missing_and_build_does(self):
         cached_only = {"OCTET_CACHE_MODE": "cached-only"}
         missing = self.octet("show", WEIGHTS, "--resources", code=1, **cached_only)
@@ -143,6 +153,14 @@ class Build(CliTest):
 
     def test_a_cache_that_cannot_be_written_is_refused_before_compiling(self):
         file = self.path("file", "")
+        shared = self.path("shared")
+        os.mkdir(shared)
+        os.chmod(shared, 0o777)
+        for directory, why in ((file, "Not a directory"), (os.path.join(file, "below"), "Not a directory"),
+                               (shared, "writable"), ("/proc/nope", "cannot be made in /proc")):
+            line = self.refused("build", WEIGHTS, code=1, OCTET_CACHE_DIR=directory)
+            self.assertIn(f"the kernel cache {directory} cannot be used: ", line)
+            self.assertIn(why, line)
         for directory in (file, os.path.join(file, "below")):
             line = self.refused("build", WEIGHTS, "--cache-dir", directory, code=1)
             self.assertIn(file, line)

@@ -37,6 +37,35 @@ class Cache(CliTest):
         empty = os.path.join(self.folder, "empty")
         listed = self.json("cache", "ls", OCTET_CACHE_DIR=empty, OCTET_CACHE_READONLY_DIRS=self.cache)
         self.assertEqual(listed["count"], built["kernels"])
+        self.assertEqual({entry["layer"] for entry in listed["entries"]}, {self.cache})
+
+    def test_ls_says_which_layer_an_entry_is_in(self):
+        self.octet("build", WEIGHTS)
+        upper = os.path.join(self.folder, "upper")
+        layers = {"OCTET_CACHE_DIR": upper, "OCTET_CACHE_READONLY_DIRS": self.cache}
+        self.octet("build", QUANTIZE, **layers)
+        lines = self.octet("cache", "ls", **layers).stdout.splitlines()
+        upper_at, lower_at = lines.index(upper), lines.index(f"{self.cache} (read-only)")
+        self.assertIn("_c256_", lines[upper_at + 1])
+        self.assertIn("_n128_", lines[lower_at + 1])
+        self.assertTrue(lines[-1].endswith(f"{upper} and 1 read-only layer"))
+
+    def test_a_folder_that_is_no_cache_is_refused(self):
+        shared = self.path("shared")
+        os.mkdir(shared)
+        os.chmod(shared, 0o777)
+        file = self.path("file", "")
+        for command in ("ls", "verify", "prune"):
+            for directory, why in ((file, "Not a directory"), (shared, "writable"), (self.cache, "does not exist")):
+                with self.subTest(command=command, directory=directory):
+                    line = self.refused("cache", command, "--cache-dir", directory, code=1)
+                    self.assertIn(directory, line)
+                    self.assertIn(why, line)
+                    self.assertNotIn("in memory", line)
+
+    def test_a_layer_that_is_missing_is_refused(self):
+        line = self.refused("cache", "ls", code=1, OCTET_CACHE_READONLY_DIRS=os.path.join(self.folder, "no-layer"))
+        self.assertIn("no-layer does not exist", line)
 
     def test_a_cache_that_does_not_exist_is_empty_and_is_not_made(self):
         self.assertEqual(self.entries(), [])

@@ -1,12 +1,10 @@
 // octet build: compiles into the cache whatever of the asked kernels is missing there. Needs no GPU.
 #include <chrono>
-#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <thread>
-
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -15,6 +13,7 @@
 #include "octet/error.h"
 #include "octet/runtime.h"
 #include "tools/cli/build_list.h"
+#include "tools/cli/cache_folder.h"
 #include "tools/cli/choice.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
@@ -24,8 +23,6 @@
 
 namespace octet::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Request {
   BuildRequest what;
@@ -48,22 +45,6 @@ Options options_of(const Request& request) {
   options.cache_mode =
       CacheMode::build;  // whatever the programs of this environment may do: building is what was asked
   return options;
-}
-
-// A build that cannot keep its result is a failed build, so say it before compiling. The cache makes its directory
-// itself, with the mode that it wants: what counts here is the nearest folder that exists.
-void check_writable(const std::string& directory) {
-  if (directory.empty()) {
-    throw Error(ErrorCode::cache, "build: there is no cache directory; set OCTET_CACHE_DIR or give --cache-dir");
-  }
-  std::error_code ignored;
-  fs::path existing = fs::absolute(directory, ignored);
-  while (existing.has_relative_path() && !fs::exists(existing, ignored)) existing = existing.parent_path();
-  if (!fs::is_directory(existing, ignored) || ::access(existing.c_str(), W_OK | X_OK) != 0) {
-    throw Error(ErrorCode::cache, fmt::format("build: the cache directory {} cannot be written ({} is in the way); "
-                                              "set OCTET_CACHE_DIR or give --cache-dir",
-                                              directory, existing.string()));
-  }
 }
 
 Json failure(const std::string& message) { return {{"status", "failed"}, {"error", message}}; }
@@ -100,15 +81,30 @@ Json result_of(const Spec& spec, const Outcome& outcome) {
   return result;
 }
 
-std::string progress_line(const Json& result) {
-  const std::string status = result["status"], spec = result["spec"];
-  if (status == "failed") return fmt::format("failed    {}\n{}", spec, result["error"].get<std::string>());
-  if (status == "hit") return fmt::format("hit       {}", spec);
-  return fmt::format("compiled  {} in {:.2f} s", spec, result["seconds"].get<double>());
-}
+// What the lines on stderr say of each kernel. A reason that holds for many, such as a missing compiler, is told once.
+class Report {
+ public:
+  std::string line(const Json& result) {
+    const std::string status = result["status"], spec = result["spec"];
+    if (status == "hit") return fmt::format("hit       {}", spec);
+    if (status == "compiled") return fmt::format("compiled  {} in {:.2f} s", spec, result["seconds"].get<double>());
+    const std::string error = result["error"];
+    const auto [first, is_new] = first_with_.try_emplace(without_name(error, spec), spec);
+    if (is_new) return fmt::format("failed    {}\n{}", spec, error);
+    return fmt::format("failed    {}, as {}", spec, first->second);
+  }
+
+ private:
+  static std::string without_name(std::string error, const std::string& spec) {
+    if (error.rfind(spec, 0) == 0) error.erase(0, spec.size());
+    return error;
+  }
+
+  std::map<std::string, std::string> first_with_;  // reason -> the first kernel that it failed
+};
 
 // What was compiled but did not reach the disk, because it is full for example, is no success of `build`.
-void confirm_stored(std::vector<Json>& results, const std::string& directory) {
+void confirm_stored(std::vector<Json>& results, const std::string& directory, Report& report) {
   std::set<std::string> stored;
   for (const auto& listing : cache::Store({directory, {}}).list()) {
     if (listing.entry) stored.insert(listing.entry->get("key"));
@@ -116,17 +112,21 @@ void confirm_stored(std::vector<Json>& results, const std::string& directory) {
   for (Json& result : results) {
     if (result["status"] != "compiled" || stored.count(result["key"].get<std::string>()) != 0) continue;
     result.update(failure(fmt::format("compiled, but could not be stored in {}", directory)));
+    fmt::print(stderr, "{}\n", report.line(result));
   }
 }
 
 std::vector<Json> build_all(const std::vector<Spec>& specs, const Options& options, int jobs) {
   std::vector<Json> results(specs.size());
-  Progress progress(specs.size());
-  run_in_workers(specs.size(), jobs, make_job(specs, options), [&](std::size_t index, const Outcome& outcome) {
-    results[index] = result_of(specs[index], outcome);
-    progress.step(progress_line(results[index]), results[index]["status"] == "failed");
-  });
-  confirm_stored(results, options.cache_dir);
+  Report report;
+  {
+    Progress progress(specs.size());
+    run_in_workers(specs.size(), jobs, make_job(specs, options), [&](std::size_t index, const Outcome& outcome) {
+      results[index] = result_of(specs[index], outcome);
+      progress.step(report.line(results[index]), results[index]["status"] == "failed");
+    });
+  }
+  confirm_stored(results, options.cache_dir, report);
   return results;
 }
 
@@ -181,7 +181,7 @@ int build(const Request& request) {
   const std::vector<Wanted> wanted = requested_problems(request.what);
   const std::vector<Spec> specs = requested_specs(wanted, request.what, request.target.facts());
   const Options options = options_of(request);
-  if (!request.dry_run) check_writable(options.cache_dir);
+  if (!request.dry_run) require_writable_cache(options.cache_dir);
   const std::vector<Json> results = request.dry_run ? plan_all(specs) : build_all(specs, options, request.jobs);
   Summary summary = summarize(results);
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,14 +18,26 @@
 namespace octet::cli {
 namespace {
 
+// One line of the many that the error has: a library that was named is the only place that was tried.
+std::string why_not_found(const std::string& library, const Error& error) {
+  if (library.empty()) return "OCTET_NVRTC_LIBRARY is not set, and it is in none of the usual places";
+  std::istringstream lines(error.what());
+  std::string line;
+  while (std::getline(lines, line) && line.find(library) == std::string::npos) {
+  }
+  line.erase(0, line.find_first_not_of(' '));
+  return fmt::format("OCTET_NVRTC_LIBRARY={}", line.empty() ? library : line);
+}
+
 // The library's version, and the compiler that it would use: a missing one is a fact here, not an error.
 std::string version_text() {
+  const std::string library = Options::from_environment().nvrtc_library;
   std::string text = fmt::format("octet {}\n", version());
   try {
-    const auto nvrtc = Nvrtc::open(Options::from_environment().nvrtc_library);
+    const auto nvrtc = Nvrtc::open(library);
     text += fmt::format("nvrtc {}.{} ({})", nvrtc->major(), nvrtc->minor(), nvrtc->path());
-  } catch (const Error&) {
-    text += "nvrtc not found: kernels come from the cache only";
+  } catch (const Error& error) {
+    text += fmt::format("nvrtc not found, so kernels come from the cache only: {}", why_not_found(library, error));
   }
   return text;
 }

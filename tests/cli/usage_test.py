@@ -9,8 +9,14 @@ class Usage(CliTest):
     def test_a_wrong_command_line_is_refused_by_name(self):
         for arguments, named in (
             ((), "subcommand"),
-            (("compile",), "unknown subcommand 'compile'; known are build, run, show"),
-            (("build", "--frobnicate"), "--frobnicate"),
+            (("compile",), "known are build, run, show"),
+            (("biuld",), "unknown subcommand 'biuld' of octet; did you mean 'build'?"),
+            (("--bogus",), "unknown option '--bogus' of octet;"),
+            (("--versoin",), "did you mean '--version'?"),
+            (("cache", "purne"), "unknown subcommand 'purne' of octet cache; did you mean 'prune'?"),
+            (("cache", "prune", "--max-size", "0"), "unknown option '--max-size' of octet cache prune; "),
+            (("build", QUANTIZE, "--cache-dri=x"), "unknown option '--cache-dri' of octet build; did you mean '--cache-dir'?"),
+            (("show", QUANTIZE, "--sorce"), "did you mean '--source'?"),
             (("build", QUANTIZE, "--config", "bm64", "--max-m", "64"), "--max-m"),
             (("build", QUANTIZE, "--ep", "2"), "hf-config"),
             (("build",), "nothing to build"),
@@ -74,9 +80,14 @@ class Usage(CliTest):
             self.assertIn("--arch", self.refused(command, QUANTIZE, "--arch="))
 
     def test_sizes_must_fit_the_problem(self):
-        for sizes, named in (("1,2", "g3"), ("1,2,-3", "-3"), ("1,2,x", "sizes"), ("1,2,99999999999", "99999999999")):
+        for sizes, named in (("1,2", "g3"), ("1,2,-3", "not '-3'"), ("1,2,x", "item 3 of '1,2,x'"),
+                             ("1,,2", "item 2 of '1,,2'"), ("1,2,", "item 3"), ("1,2,9999999999999999999999", "not '9999999999999999999999'")):
             with self.subTest(sizes=sizes):
                 self.assertIn(named, self.refused("run", GEMM, "--device", "reference", f"--sizes={sizes}"))
+        huge = ",".join(["2000000000"] * 3)
+        for problem in (GEMM, QUANTIZE):
+            line = self.refused("run", problem, "--device", "reference", "--sizes", huge)
+            self.assertRegex(line, r"6000000000 rows in 3 groups .* need at least \d+ GiB")
         uniform = "quantize.uniform g2 n128 k256 in=bf16 out=e4m3:128x128"
         self.assertIn("uniform", self.refused("run", uniform, "--device", "reference", "--sizes", "1,2"))
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "cache/layer.h"
 #include "cache/store.h"
 #include "octet/error.h"
 #include "octet/runtime.h"

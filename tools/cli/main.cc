@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "octet/runtime.h"
 #include "runtime/nvrtc.h"
 #include "tools/cli/command.h"
+#include "tools/cli/unknown_word.h"
 
 namespace octet::cli {
 namespace {
@@ -49,24 +51,13 @@ bool is_usage(ErrorCode code) {
   return code == ErrorCode::invalid_problem || code == ErrorCode::invalid_argument || code == ErrorCode::no_kernel;
 }
 
-std::vector<std::string> subcommand_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
-  return names;
-}
-
-int report_parse_error(const CLI::App& app, const CLI::ParseError& error, const std::string& first_word) {
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);  // --help, --version
-  const std::vector<std::string> names = subcommand_names(app);
-  const bool is_word = !first_word.empty() && first_word.front() != '-';
-  if (is_word && std::find(names.begin(), names.end(), first_word) == names.end()) {
-    // CLI11 would only say that a subcommand is missing.
-    print_error(fmt::format("unknown subcommand '{}'; known are {}", first_word, fmt::join(names, ", ")));
-  } else {
-    print_error(fmt::format("{} (see octet --help)", error.what()));
-  }
+  // A value may look like an unknown option, so only where CLI11 stumbled over a word or missed one.
+  const bool is_about_words = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                              dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  const std::string unknown = is_about_words ? unknown_word_message(app, words) : "";
+  print_error(unknown.empty() ? fmt::format("{} (see octet --help)", error.what()) : unknown);
   return kUsage;
 }
 
@@ -76,6 +67,9 @@ int run(const Action& action) {
   } catch (const Error& error) {
     print_error(error.what());
     return is_usage(error.code()) ? kUsage : kFailure;
+  } catch (const std::bad_alloc&) {
+    print_error("there is not enough memory for this; ask for less, for example with smaller --sizes");
+    return kFailure;
   } catch (const std::exception& error) {
     print_error(error.what());
     return kFailure;
@@ -101,7 +95,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return report_parse_error(app, error, argc > 1 ? argv[1] : "");
+    return report_parse_error(app, error, {argv + std::min(argc, 1), argv + argc});
   }
   return run(action);
 }

@@ -1,6 +1,7 @@
 // octet run: a problem on random data, on a GPU or on the host, checked, with its error and its time.
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <memory>
 #include <random>
 
@@ -13,6 +14,7 @@
 #include "tools/cli/choice.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
+#include "tools/cli/memory.h"
 #include "tools/cli/numbers.h"
 #include "tools/cli/run_case.h"
 
@@ -23,8 +25,8 @@ constexpr std::size_t kGroupsShown = 16;
 
 struct Request {
   std::string problem;
-  std::vector<std::int64_t> sizes;
-  std::string device;  // "": a GPU where there is one
+  std::optional<std::string> sizes;  // as typed
+  std::string device;                // "": a GPU where there is one
   std::optional<std::uint64_t> seed;
   int repeat = 0;  // 0: 20 on a GPU, 1 on the host
   std::int64_t expected_m = 0;
@@ -62,6 +64,22 @@ Device parse_device(const std::string& text) {
                 fmt::format("--device: '{}' is not gpu, reference or a GPU's number", text));
   }
   return find_gpu(ordinal);
+}
+
+std::vector<std::int64_t> parse_sizes(const std::optional<std::string>& text) {
+  std::vector<std::int64_t> sizes;
+  for (std::size_t begin = 0; text && begin <= text->size();) {
+    const std::size_t comma = std::min(text->find(',', begin), text->size());
+    const std::string item = text->substr(begin, comma - begin);
+    const auto rows = parse_whole(item, 0, kMostCount);
+    if (!rows) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("--sizes: item {} of '{}' {}", sizes.size() + 1, *text, not_whole(item, 0, kMostCount)));
+    }
+    sizes.push_back(static_cast<std::int64_t>(*rows));
+    begin = comma + 1;
+  }
+  return sizes;
 }
 
 // What no kernel can do the host does not do either: the two executors take the same problems.
@@ -187,7 +205,8 @@ Json to_json(const Case& run, const Verdict& verdict) {
 
 int run(const Request& request) {
   const Problem problem = parse_legal(request.problem);
-  const Case run = make_case(problem, request.sizes, request.seed.value_or(fresh_seed()));
+  const Case run = make_case(problem, parse_sizes(request.sizes), request.seed.value_or(fresh_seed()));
+  require_memory(run);
   Effort effort;
   effort.spec = asked_spec(problem, request);
   const Device device = parse_device(request.device);
@@ -210,7 +229,7 @@ void add_run(CLI::App& app, Action& action) {
   const auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("run", "Run a problem on random data and check the result");
   command->add_option("problem", request->problem, "A problem, in quotes")->required();
-  command->add_option("--sizes", request->sizes, "Rows of each group, for example 100,0,28")->delimiter(',');
+  command->add_option("--sizes", request->sizes, "Rows of each group, for example 100,0,28");
   command->add_option("--device", request->device, "gpu, a GPU's number, or reference (the host)");
   require_whole(
       command->add_option("--seed", request->seed, "Seed of the data; default: a fresh one, which is printed"), 0,

@@ -33,10 +33,6 @@ void check_sizes(const Problem& problem, const std::vector<std::int64_t>& sizes)
   if (static_cast<std::int64_t>(sizes.size()) != problem.g) {
     refuse(fmt::format("--sizes: {} sizes for g{}; give one for each group", sizes.size(), problem.g));
   }
-  for (const std::int64_t size : sizes) {
-    if (size < 0) refuse(fmt::format("--sizes: {} is negative; give rows per group", size));
-    if (size > std::numeric_limits<std::int32_t>::max()) refuse(fmt::format("--sizes: {} is too large", size));
-  }
 }
 
 std::vector<std::int64_t> sizes_of(const Problem& problem, const std::vector<std::int64_t>& asked, std::uint64_t seed) {

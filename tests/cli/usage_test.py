@@ -15,10 +15,11 @@ class Usage(CliTest):
             (("--versoin",), "did you mean '--version'?"),
             (("cache", "purne"), "unknown subcommand 'purne' of octet cache; did you mean 'prune'?"),
             (("cache", "prune", "--max-size", "0"), "unknown option '--max-size' of octet cache prune; "),
-            (("build", QUANTIZE, "--cache-dri=x"), "unknown option '--cache-dri' of octet build; did you mean '--cache-dir'?"),
+            (("build", QUANTIZE, "--cache-dri=x"), "'--cache-dri' of octet build; did you mean '--cache-dir'?"),
             (("show", QUANTIZE, "--sorce"), "did you mean '--source'?"),
             (("build", QUANTIZE, "--config", "bm64", "--max-m", "64"), "--max-m"),
             (("build", QUANTIZE, "--ep", "2"), "hf-config"),
+            (("explain", QUANTIZE, "two", "three"), "not expected: 'two', 'three'"),
             (("build",), "nothing to build"),
             (("show",), "problem"),
             (("show", GEMM, "--source", "--ptx"), "--source,--ptx"),
@@ -81,7 +82,8 @@ class Usage(CliTest):
 
     def test_sizes_must_fit_the_problem(self):
         for sizes, named in (("1,2", "g3"), ("1,2,-3", "not '-3'"), ("1,2,x", "item 3 of '1,2,x'"),
-                             ("1,,2", "item 2 of '1,,2'"), ("1,2,", "item 3"), ("1,2,9999999999999999999999", "not '9999999999999999999999'")):
+                             ("1,,2", "item 2 of '1,,2'"), ("1,2,", "item 3"),
+                             ("1,2,9999999999999999999999", "not '9999999999999999999999'")):
             with self.subTest(sizes=sizes):
                 self.assertIn(named, self.refused("run", GEMM, "--device", "reference", f"--sizes={sizes}"))
         huge = ",".join(["2000000000"] * 3)

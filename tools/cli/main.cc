@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "octet/error.h"
@@ -56,7 +57,11 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error, const 
   // A value may look like an unknown option, so only where CLI11 stumbled over a word or missed one.
   const bool is_about_words = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                               dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  const std::string unknown = is_about_words ? unknown_word_message(app, words) : "";
+  std::string unknown = is_about_words ? unknown_word_message(app, words) : "";
+  if (unknown.empty() && dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    // CLI11 lists them backwards.
+    unknown = fmt::format("not expected: '{}' (see octet --help)", fmt::join(app.remaining(true), "', '"));
+  }
   print_error(unknown.empty() ? fmt::format("{} (see octet --help)", error.what()) : unknown);
   return kUsage;
 }

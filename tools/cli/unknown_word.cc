@@ -47,7 +47,7 @@ std::string option_in(const std::string& word) {
 std::string message(const std::string& kind, const std::string& word, const std::vector<std::string>& known,
                     const std::string& command) {
   const std::string_view nearest = nearest_word(word, {known.begin(), known.end()});
-  const std::string list = kind == "subcommand" ? fmt::format("; known are {}", fmt::join(known, ", ")) : "";
+  const std::string list = kind == "subcommand" ? fmt::format(" known are {}", fmt::join(known, ", ")) : "";
   return fmt::format("unknown {} {} of {}; did you mean '{}'?{} (see {} --help)", kind, octet::quoted(word), command,
                      nearest, list, command);
 }

@@ -36,9 +36,13 @@ std::vector<float> small_scales(test::Random& random) {
 }  // namespace
 
 Operands::Operands(test::Random& random)
-    : codes_(random.codes(kCodes)), values_(normal_values(random)), scales_(small_scales(random)) {}
+    : a_codes_(random.codes(kCodes)),
+      b_codes_(random.codes(kCodes)),
+      values_(normal_values(random)),
+      scales_(small_scales(random)) {}
 
-test::Buffer Operands::codes(std::size_t count) const { return repeat(codes_, count); }
+test::Buffer Operands::a_codes(std::size_t count) const { return repeat(a_codes_, count); }
+test::Buffer Operands::b_codes(std::size_t count) const { return repeat(b_codes_, count); }
 test::Buffer Operands::values(std::size_t count) const { return repeat(values_, count * sizeof(std::uint16_t)); }
 test::Buffer Operands::scales(std::size_t count) const { return repeat(scales_, count * sizeof(float)); }
 

@@ -13,12 +13,14 @@ namespace octet::bench {
 class Operands {
  public:
   explicit Operands(test::Random& random);
-  test::Buffer codes(std::size_t count) const;   // finite e4m3 codes
+  // Finite e4m3 codes. A and B have banks of their own: from one bank, rows of A would equal rows of B.
+  test::Buffer a_codes(std::size_t count) const;
+  test::Buffer b_codes(std::size_t count) const;
   test::Buffer values(std::size_t count) const;  // bf16, normal
   test::Buffer scales(std::size_t count) const;  // f32 in [0.001, 0.01]
 
  private:
-  test::Buffer codes_, values_, scales_;
+  test::Buffer a_codes_, b_codes_, values_, scales_;
 };
 
 }  // namespace octet::bench

@@ -58,9 +58,9 @@ PackedRun::PackedRun(const PackedProblem& packed, const Operands& operands)
       groups_(reference::extents(packed.sizes)),
       k_blocks_((packed.problem.k + 127) / 128),
       sfa_ld_((packed.rows() + 3) / 4 * 4),
-      a_(operands.codes(size(packed.rows() * packed.problem.k))),
+      a_(operands.a_codes(size(packed.rows() * packed.problem.k))),
       sfa_(operands.scales(size(k_blocks_ * sfa_ld_))),
-      b_(operands.codes(size(packed.problem.groups * packed.problem.n * packed.problem.k))),
+      b_(operands.b_codes(size(packed.problem.groups * packed.problem.n * packed.problem.k))),
       sfb_(operands.scales(size(packed.problem.groups * ((packed.problem.n + 127) / 128) * k_blocks_))),
       d_(size(packed.rows() * packed.problem.n * 2)),
       splits_(test::splits_bytes(packed.sizes, packed.problem.splits.is_i64)) {}

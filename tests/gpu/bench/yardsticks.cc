@@ -30,8 +30,8 @@ class Fp8Matmul {
  public:
   Fp8Matmul(const lt::Api& api, std::int64_t size, const Operands& operands)
       : api_(api),
-        a_(operands.codes(static_cast<std::size_t>(size * size))),
-        b_(operands.codes(static_cast<std::size_t>(size * size))),
+        a_(operands.a_codes(static_cast<std::size_t>(size * size))),
+        b_(operands.b_codes(static_cast<std::size_t>(size * size))),
         d_(static_cast<std::size_t>(size * size * 2)),
         scale_(std::vector<float>{0.005F}),
         workspace_(kWorkspaceBytes) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <mutex>
+
 #include "octet/error.h"
 #include "runtime/driver.h"
 #include "runtime/shared_memory.h"
@@ -35,6 +38,20 @@ CUcontext context_of(Stream stream) {
   CUcontext context = nullptr;
   check(Driver::get().cuStreamGetCtx(stream, &context), "cuStreamGetCtx");
   return context;
+}
+
+// Retained once for each device and held for the life of the process, as the CUDA runtime holds it.
+CUcontext primary_context(int device) {
+  static std::mutex mutex;
+  static std::map<int, CUcontext> contexts;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (const auto found = contexts.find(device); found != contexts.end()) return found->second;
+  const Driver& driver = Driver::get();
+  CUdevice handle = 0;
+  CUcontext context = nullptr;
+  check(driver.cuDeviceGet(&handle, device), "cuDeviceGet");
+  check(driver.cuDevicePrimaryCtxRetain(&context, handle), "cuDevicePrimaryCtxRetain");
+  return contexts.emplace(device, context).first->second;
 }
 
 CUdevice current_device() {
@@ -98,10 +115,7 @@ Place resolve_place(int device) {
     throw Error(ErrorCode::invalid_argument, fmt::format("device {}: this machine has {} device(s)", device, count));
   }
   place.device = device;
-  CUdevice handle = 0;
-  check(driver.cuDeviceGet(&handle, device), "cuDeviceGet");
-  // Held for the life of the process, as the CUDA runtime holds it.
-  check(driver.cuDevicePrimaryCtxRetain(&place.context, handle), "cuDevicePrimaryCtxRetain");
+  place.context = primary_context(device);
   return place;
 }
 

@@ -1,7 +1,6 @@
 // octet explain: every candidate, the rule that removed it, the cost of the rest, and where the choice changes.
 #include <memory>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "tools/cli/command.h"
@@ -24,8 +23,7 @@ int print_explanation(const Request& request) {
   if (request.json) {
     print_json(to_json(explanation));
   } else {
-    const std::string text = to_text(explanation);
-    fmt::print("{}{}", text, text.empty() || text.back() != '\n' ? "\n" : "");
+    print_text(to_text(explanation));
   }
   return kSuccess;
 }

@@ -59,4 +59,6 @@ void print_json(const Json& document) {
   fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
+void print_text(const std::string& text) { fmt::print("{}{}", text, text.empty() || text.back() != '\n' ? "\n" : ""); }
+
 }  // namespace octet::cli

@@ -16,5 +16,7 @@ Json to_json(const Explanation& explanation);
 
 // One document and a newline on stdout. Bytes that are not UTF-8, in a path for example, are replaced.
 void print_json(const Json& document);
+// Text on stdout, with a newline at its end.
+void print_text(const std::string& text);
 
 }  // namespace octet::cli

@@ -22,8 +22,6 @@ struct Request {
   bool source = false, ptx = false, resources = false, sass = false, json = false;
 };
 
-void print_text(const std::string& text) { fmt::print("{}{}", text, text.empty() || text.back() != '\n' ? "\n" : ""); }
-
 void print_resources(const Built& built, bool as_json) {
   Json document = to_json(built.spec);
   document["toolchain"] = built.toolchain;

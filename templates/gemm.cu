@@ -201,8 +201,8 @@ __device__ __forceinline__ void release_tile(SharedStorage& shared, i32 tile_sta
   mbarrier_arrive(shared.tile_ring.empty(tile_stage));
 }
 
-// Sums a share of kShareSlabs x kShareSteps over K into `sum`.
-template <i32 kShareSlabs, i32 kShareSteps>
+// Sums a share of kShareSlabs x kShareSteps over K into `sum`, kUnroll scale blocks per turn of the loop.
+template <i32 kShareSlabs, i32 kShareSteps, i32 kUnroll>
 __device__ __forceinline__ void accumulate_share(SharedStorage& shared, const MathThread& thread, const Share& share,
                                                  RingPosition<config::kStages>& position, i32 tile_stage,
                                                  i32 row_offset, float (&sum)[kSlabs * kSteps][64]) {
@@ -217,7 +217,7 @@ __device__ __forceinline__ void accumulate_share(SharedStorage& shared, const Ma
 #pragma unroll
     for (i32 r = 0; r < 64; ++r) sum[i][r] = 0.f;
 
-#pragma unroll(config::kUnrollK)
+#pragma unroll(kUnroll)
   for (i32 block = 0; block < kBlocksK; ++block) {
     const i32 stage = position.stage;
     shared.ring.wait_full(stage, position.parity);
@@ -228,21 +228,14 @@ __device__ __forceinline__ void accumulate_share(SharedStorage& shared, const Ma
       const float sfb = shared_load(sfb0 + (step * kBlocksK + block) * sizeof(float));
 #pragma unroll
       for (i32 slab = 0; slab < kShareSlabs; ++slab) {
-        register_fence(partial);
-        wgmma_fence();
-#pragma unroll
-        for (i32 k = 0; k < kBlockK / 32; ++k) {
-          wgmma_m64n128k32_e4m3_e4m3(partial, a + slab * (kSlabStride * kBlockK / 16) + k * 2,
-                                     b + step * (kStep * kBlockK / 16) + k * 2, k > 0);
-        }
-        wgmma_commit();
+        wgmma_m64n128k128_e4m3_e4m3(partial, a + slab * (kSlabStride * kBlockK / 16),
+                                    b + step * (kStep * kBlockK / 16));
         // In the shadow of the matrix instructions: the scales of this thread's two rows.
         const u32 sfa = sfa0 + stage * kSfaStageBytes + slab * kSlabStride * sizeof(float);
         float scale0 = shared_load(sfa) * sfb;
         float scale1 = shared_load(sfa + 8 * sizeof(float)) * sfb;
         asm volatile("" : "+f"(scale0), "+f"(scale1));
-        wgmma_wait();
-        register_fence(partial);
+        wgmma_wait(partial);
         if (step == kShareSteps - 1 && slab == kShareSlabs - 1) release_stage(shared, thread, stage);
         float(&total)[64] = sum[slab * kSteps + step];
 #pragma unroll
@@ -265,17 +258,17 @@ __device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const Mat
                                                 float (&sum)[kSlabs * kSteps][64]) {
 #if OCTET_SPLIT_NARROW
   if (share.steps < kSteps) {
-    accumulate_share<1, 1>(shared, thread, share, position, tile_stage, row_offset, sum);
+    accumulate_share<1, 1, 1>(shared, thread, share, position, tile_stage, row_offset, sum);
     return;
   }
 #endif
 #if OCTET_TWO_SLABS
   if (share.slabs == 1) {
-    accumulate_share<1, kSteps>(shared, thread, share, position, tile_stage, row_offset, sum);
+    accumulate_share<1, kSteps, 1>(shared, thread, share, position, tile_stage, row_offset, sum);
     return;
   }
 #endif
-  accumulate_share<kSlabs, kSteps>(shared, thread, share, position, tile_stage, row_offset, sum);
+  accumulate_share<kSlabs, kSteps, config::kUnrollK>(shared, thread, share, position, tile_stage, row_offset, sum);
 }
 
 // A warpgroup without rows still takes part in the protocol.
@@ -305,7 +298,7 @@ __device__ __forceinline__ void stage_chunk(u32 buffer, const MathThread& thread
 __device__ __forceinline__ void store_rows(const abi::GemmParams& params, u32 buffer, i32 row, i32 rows, i32 column) {
   u16* d = static_cast<u16*>(params.d_data);
   const i32 thread = threadIdx.x % 128;
-#pragma unroll
+#pragma unroll 1  // for a group's last rows alone: short code beats unrolled code
   for (i32 i = 0; i < kChunkBytes / 16 / 128; ++i) {
     const i32 piece = i * 128 + thread;
     const i32 r = piece / 8, c = piece % 8;

@@ -86,7 +86,7 @@ __device__ __forceinline__ void build_group_table(GroupTable& table, const void*
 #if OCTET_SPLITS_SIZES
   // Rows that the groups of the lanes before this one take up.
   i64 extent = 0;
-#pragma unroll 8
+#pragma unroll 1
   for (i32 g = first; g < last; ++g) {
     const i64 rows = clamp_rows(split_at(splits, g), capacity);
 #if OCTET_PADDED
@@ -126,6 +126,7 @@ __device__ __forceinline__ void build_group_table(GroupTable& table, const void*
   };
 
   i32 units = 0, entries = 0;
+#pragma unroll 1
   for (i32 g = first; g < last; ++g) {
     i32 begin, end;
     rows_of(g, begin, end);
@@ -143,6 +144,7 @@ __device__ __forceinline__ void build_group_table(GroupTable& table, const void*
 #if OCTET_SPLITS_SIZES
   start = lane_start;
 #endif
+#pragma unroll 1
   for (i32 g = first; g < last; ++g) {
     i32 begin, end;
     rows_of(g, begin, end);

@@ -17,9 +17,8 @@ namespace {
 // Every fact that a template may ask for.
 const std::set<std::string>& known_facts() {
   static const std::set<std::string> facts = {
-      "gemm",         "quantize",    "packed",        "padded",       "splits_i32", "splits_i64",
-      "splits_sizes", "splits_ends", "splits_starts", "group_table",  "row_range",  "cluster",
-      "cluster_m",    "whole_tile",  "two_slabs",     "split_narrow", "rendered"};
+      "gemm",          "quantize",    "packed",    "padded",  "splits_i32", "splits_i64", "splits_sizes", "splits_ends",
+      "splits_starts", "group_table", "row_range", "cluster", "cluster_m",  "whole_tile", "split_narrow", "rendered"};
   return facts;
 }
 
@@ -87,8 +86,6 @@ Parts gemm_parts(const Spec& spec, const GemmConfig& config) {
   if (config.cluster_m * config.cluster_n > 1) parts.facts.insert("cluster");
   if (config.cluster_m > 1) parts.facts.insert("cluster_m");
   if (config.whole_tile_store) parts.facts.insert("whole_tile");
-  if (config.block_m / config.warpgroups_m == 128) parts.facts.insert("two_slabs");
-
   if (config.block_m == 128 && config.block_n == 256 && config.warpgroups_m == 2) parts.facts.insert("split_narrow");
 
   ConfigText& text = parts.config;

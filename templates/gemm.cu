@@ -201,33 +201,35 @@ __device__ __forceinline__ void release_tile(SharedStorage& shared, i32 tile_sta
   mbarrier_arrive(shared.tile_ring.empty(tile_stage));
 }
 
-// Sums a share of kShareSlabs x kShareSteps over K into `sum`, kUnroll scale blocks per turn of the loop.
-template <i32 kShareSlabs, i32 kShareSteps, i32 kUnroll>
-__device__ __forceinline__ void accumulate_share(SharedStorage& shared, const MathThread& thread, const Share& share,
-                                                 RingPosition<config::kStages>& position, i32 tile_stage,
-                                                 i32 row_offset, float (&sum)[kSlabs * kSteps][64]) {
+// Sums this warpgroup's share of a tile over K. A narrow share is one slab by one step; a branch around the rest, which
+// ptxas lets stand because each product is waited for within it, costs nothing and halves the code.
+__device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const MathThread& thread, const Share& share,
+                                                RingPosition<config::kStages>& position, i32 tile_stage, i32 row_offset,
+                                                float (&sum)[kSlabs * kSteps][64]) {
   const u64 a0 = matrix_descriptor(shared_address(shared.a[0]) + share.row * kBlockK);
   const u64 b0 = matrix_descriptor(shared_address(shared.b[0]) + share.column * kBlockK);
   const u32 sfa0 = shared_address(&shared.sfa[0][share.row + thread.row + row_offset]);
   const u32 sfb0 = shared_address(&shared.sfb[tile_stage][share.column / 128][0]);
   constexpr u32 kSfaStageBytes = sizeof(shared.sfa[0]);
   float partial[64];
+  const bool narrow = kSlabs * kSteps > 1 && share.slabs * share.steps == 1;
 #pragma unroll
   for (i32 i = 0; i < kSlabs * kSteps; ++i)
 #pragma unroll
     for (i32 r = 0; r < 64; ++r) sum[i][r] = 0.f;
 
-#pragma unroll(kUnroll)
+#pragma unroll(config::kUnrollK)
   for (i32 block = 0; block < kBlocksK; ++block) {
     const i32 stage = position.stage;
     shared.ring.wait_full(stage, position.parity);
     const u64 a = a0 + stage * (sizeof(shared.a[0]) / 16);
     const u64 b = b0 + stage * (sizeof(shared.b[0]) / 16);
 #pragma unroll
-    for (i32 step = 0; step < kShareSteps; ++step) {
+    for (i32 step = 0; step < kSteps; ++step) {
       const float sfb = shared_load(sfb0 + (step * kBlocksK + block) * sizeof(float));
 #pragma unroll
-      for (i32 slab = 0; slab < kShareSlabs; ++slab) {
+      for (i32 slab = 0; slab < kSlabs; ++slab) {
+        if (narrow && step + slab > 0) break;
         wgmma_m64n128k128_e4m3_e4m3(partial, a + slab * (kSlabStride * kBlockK / 16),
                                     b + step * (kStep * kBlockK / 16));
         // In the shadow of the matrix instructions: the scales of this thread's two rows.
@@ -236,7 +238,7 @@ __device__ __forceinline__ void accumulate_share(SharedStorage& shared, const Ma
         float scale1 = shared_load(sfa + 8 * sizeof(float)) * sfb;
         asm volatile("" : "+f"(scale0), "+f"(scale1));
         wgmma_wait(partial);
-        if (step == kShareSteps - 1 && slab == kShareSlabs - 1) release_stage(shared, thread, stage);
+        if (narrow || (step == kSteps - 1 && slab == kSlabs - 1)) release_stage(shared, thread, stage);
         float(&total)[64] = sum[slab * kSteps + step];
 #pragma unroll
         for (i32 r = 0; r < 64; r += 4) {
@@ -249,26 +251,6 @@ __device__ __forceinline__ void accumulate_share(SharedStorage& shared, const Ma
     }
     position.advance();
   }
-}
-
-// Sums this warpgroup's share of a tile. Whole loops chosen by one branch: branching around single wgmma would make
-// ptxas serialize them.
-__device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const MathThread& thread, const Share& share,
-                                                RingPosition<config::kStages>& position, i32 tile_stage, i32 row_offset,
-                                                float (&sum)[kSlabs * kSteps][64]) {
-#if OCTET_SPLIT_NARROW
-  if (share.steps < kSteps) {
-    accumulate_share<1, 1, 1>(shared, thread, share, position, tile_stage, row_offset, sum);
-    return;
-  }
-#endif
-#if OCTET_TWO_SLABS
-  if (share.slabs == 1) {
-    accumulate_share<1, kSteps, 1>(shared, thread, share, position, tile_stage, row_offset, sum);
-    return;
-  }
-#endif
-  accumulate_share<kSlabs, kSteps, config::kUnrollK>(shared, thread, share, position, tile_stage, row_offset, sum);
 }
 
 // A warpgroup without rows still takes part in the protocol.

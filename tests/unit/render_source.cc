@@ -108,8 +108,6 @@ const Part kParts[] = {
     {"staging[kMathWarpgroups][kSlabs * kChunks]",
      [](const Spec& s) { return is_gemm(s) && gemm(s).whole_tile_store; }},
     {"staging[kMathWarpgroups][1]", [](const Spec& s) { return is_gemm(s) && !gemm(s).whole_tile_store; }},
-    {"accumulate_share<1, kSteps, 1>(",
-     [](const Spec& s) { return is_gemm(s) && gemm(s).block_m / gemm(s).warpgroups_m == 128; }},
 };
 
 std::string constant(const char* name, std::int64_t value) {

@@ -128,15 +128,16 @@ std::string Problem::to_string() const {
 bool operator==(const Problem& x, const Problem& y) noexcept {
   return x.op == y.op && x.layout == y.layout && x.g == y.g && x.n == y.n && x.k == y.k && x.c == y.c && x.m == y.m &&
          x.al == y.al && x.a == y.a && x.b == y.b && x.out == y.out && x.in == y.in && x.d == y.d && x.act == y.act &&
-         x.gate_second == y.gate_second && x.il == y.il && x.dir == y.dir && x.splits == y.splits &&
-         x.weights_by_pointer == y.weights_by_pointer && x.flags == y.flags;
+         x.gate_second == y.gate_second && x.il == y.il && x.dir == y.dir && x.from == y.from && x.to == y.to &&
+         x.splits == y.splits && x.weights_by_pointer == y.weights_by_pointer && x.flags == y.flags;
 }
 
 std::size_t hash_value(const Problem& problem) noexcept {
   const std::uint64_t choices =
       static_cast<std::uint64_t>(problem.op) | static_cast<std::uint64_t>(problem.layout) << 4 |
       static_cast<std::uint64_t>(problem.act) << 8 | static_cast<std::uint64_t>(problem.gate_second) << 16 |
-      static_cast<std::uint64_t>(problem.dir) << 17 | static_cast<std::uint64_t>(problem.splits.is_i64) << 20 |
+      static_cast<std::uint64_t>(problem.dir) << 17 | static_cast<std::uint64_t>(problem.from) << 57 |
+      static_cast<std::uint64_t>(problem.to) << 60 | static_cast<std::uint64_t>(problem.splits.is_i64) << 20 |
       static_cast<std::uint64_t>(problem.splits.form) << 21 |
       static_cast<std::uint64_t>(problem.weights_by_pointer) << 24 | bits(problem.in) << 28 | bits(problem.d) << 32 |
       static_cast<std::uint64_t>(problem.flags) << 40;
@@ -169,12 +170,16 @@ Problem QuantizeProblem::to_problem() const {
   problem.op = Operation::quantize;
   problem.layout = layout;
   problem.g = groups;
-  problem.n = rows_per_group;  // given without `uniform`, it is refused by name as an item that the layout has not
+  // Given with another layout, rows_per_group is refused by name as an item that the layout has not.
+  (layout == Layout::masked ? problem.m : problem.n) = rows_per_group;
   (layout == Layout::uniform ? problem.k : problem.c) = columns;
   problem.al = alignment;
   problem.in = in;
   problem.out = out;
   problem.splits = splits;
+  problem.dir = dir;
+  problem.act = act;
+  problem.flags = flags;
   return problem;
 }
 

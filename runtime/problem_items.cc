@@ -27,6 +27,8 @@ constexpr Word<Activation> kActivations[] = {{"none", Activation::none},
 constexpr Word<Direction> kDirections[] = {
     {"row", Direction::row}, {"col", Direction::col}, {"row,col", Direction::row_col}};
 
+constexpr Word<Packing> kPackings[] = {{"octet", Packing::octet}, {"deepgemm", Packing::deepgemm}, {"te", Packing::te}};
+
 constexpr Word<bool> kGates[] = {{"first", false}, {"second", true}};
 constexpr Word<bool> kWeights[] = {{"single", false}, {"pointers", true}};
 
@@ -112,6 +114,8 @@ const std::vector<ProblemItem>& problem_items() {
       number<&Problem::il>("il=", "il=<number>"),
       recipe<&Problem::out>("out=", "out=<type>:<recipe>"),
       option<&Problem::dir, kDirections>("dir=", "dir=row|col|row,col"),
+      option<&Problem::from, kPackings>("from=", "from=octet|deepgemm|te"),
+      option<&Problem::to, kPackings>("to=", "to=octet|deepgemm|te"),
       option<&Problem::splits, kSplits>("splits=", "splits=i32|i64[/ends|/starts]"),
       option<&Problem::weights_by_pointer, kWeights>("w=", "w=single|pointers"),
       flag<Flag::bias>("+bias"),

@@ -159,7 +159,7 @@ std::string to_string(const OperandLayout& layout) {
   const std::string rows = layout.rows == Layout::padded
                                ? fmt::format("{}:{}", to_string(layout.rows), layout.alignment)
                                : to_string(layout.rows);
-  return fmt::format("{}/{}", rows, to_string(layout.scales));
+  return fmt::format("{}/{}{}", rows, layout.columnwise ? "col/" : "", to_string(layout.scales));
 }
 
 const char* version() noexcept { return OCTET_VERSION; }

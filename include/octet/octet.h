@@ -4,6 +4,7 @@
 #include "octet/device.h"
 #include "octet/error.h"
 #include "octet/explain.h"
+#include "octet/layout.h"
 #include "octet/model.h"
 #include "octet/problem.h"
 #include "octet/recipe.h"

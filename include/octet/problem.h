@@ -8,11 +8,12 @@
 //   problem  = operation "." layout { " " item }      any order when parsed, each item once; printed in this order:
 //   sizes      g m n k c al                           followed by the number
 //   operands   a= b= d= in= act= gate= il= out=       the data's way through the kernel
-//   options    dir= splits= w=
+//   options    dir= from= to= splits= w=
 //   flags      +bias +acc +probs +grad +dbias +noop +amax +given +fastacc +checked
 //
 // Words: G groups (experts), rows (tokens), N output features, K inner size. A is [rows, K], B is [G, N, K],
-// D is [rows, N], all row-major. A tensor of tokens to quantize is [rows, C]; weights are [G, N, K].
+// D is [rows, N], all row-major. A tensor of tokens to quantize is [rows, C]; weights are [G, N, K]. With an activation
+// C counts the columns of its output; the pre-activation of a gated one has 2C.
 #pragma once
 
 #include <cstddef>
@@ -59,6 +60,14 @@ OCTET_API const char* to_string(Activation activation) noexcept;
 
 enum class Direction : std::uint8_t { row, col, row_col };
 
+// How the quantized data of an operand is packed, where it is not our way; for converters (docs/numerics.md,
+// "Converters").
+enum class Packing : std::uint8_t {
+  octet,
+  deepgemm,  // columnwise data as one block [C][R_g] per group, end to end
+  te,        // columnwise scales, but data as [rows][C], not transposed
+};
+
 // The device array that says where groups lie. All values are rows.
 enum class SplitsForm : std::uint8_t {
   sizes,   // [G] rows of each group
@@ -97,6 +106,7 @@ struct OCTET_API Problem {
   bool gate_second = false;
   std::int32_t il = 0;
   Direction dir = Direction::row;
+  Packing from = Packing::octet, to = Packing::octet;
   Splits splits;
   bool weights_by_pointer = false;
   std::uint32_t flags = 0;
@@ -124,15 +134,18 @@ struct OCTET_API GemmProblem {
   Problem to_problem() const;
 };
 
-// Tokens ([rows, columns], packed or padded) or weights ([groups, rows_per_group, columns], uniform).
+// Tokens ([rows, columns], packed, padded or masked) or weights ([groups, rows_per_group, columns], uniform).
 struct OCTET_API QuantizeProblem {
   Layout layout = Layout::packed;
   std::int64_t groups = 1, columns = 0;
-  std::int64_t rows_per_group = 0;  // uniform only
+  std::int64_t rows_per_group = 0;  // uniform: N; masked: max_m
   DType in = DType::bf16;
   Recipe out = e4m3_1x128();
   std::int64_t alignment = 0;  // padded only: rows
   Splits splits = {};
+  Direction dir = Direction::row;
+  Activation act = Activation::none;
+  std::uint32_t flags = 0;  // of Flag
   Problem to_problem() const;
 };
 

@@ -33,6 +33,59 @@ struct OCTET_API Scale {
 };
 OCTET_API Scale block_scale(float amax, DType out, DType in, bool power_of_two = false);
 
+// The biased exponent of an E8M0 scale for a block with this amax, and the multiplier 2^(127 - e) of the cast
+// (docs/numerics.md, "E8M0 scales"). Rounded up, so that the block's maximum never saturates.
+OCTET_API std::uint8_t e8m0_scale(float amax, DType out);
+OCTET_API float e8m0_multiplier(std::uint8_t byte);
+OCTET_API float from_e8m0(std::uint8_t byte);  // 0 -> 2^-127, 255 -> NaN
+
+// Host pointers of what QuantizeArgs names, in the shapes and layouts of octet/layout.h. Elements of type problem.in
+// are given as their bytes (bf16 and fp16: 16-bit patterns).
+struct OCTET_API QuantizeInputs {
+  const void* in = nullptr;
+  const void* pre = nullptr;
+  const void* bias = nullptr;
+  const float* probs = nullptr;
+  const float* given = nullptr;
+  bool noop = false;
+  float amax_floor = 0;
+};
+struct OCTET_API QuantizeOutputs {
+  std::uint8_t* data = nullptr;  // dir=row
+  void* sf = nullptr;            // f32, or bytes of E8M0
+  std::uint8_t* data_col = nullptr;
+  void* sf_col = nullptr;
+  void* d = nullptr;  // activation
+  float* amax = nullptr;
+  float* dprobs = nullptr;
+  float* dbias = nullptr;
+};
+// Extents of a masked buffer: group g's rows begin at g*max_m. `counts` over max_m are refused.
+OCTET_API GroupExtents masked_extents(const std::vector<std::int64_t>& counts, std::int64_t max_m);
+// Extents of uniform groups.
+OCTET_API GroupExtents uniform_extents(std::int64_t groups, std::int64_t rows);
+
+// Every quantizer and activation that docs/numerics.md describes (problem.op quantize or activation). What belongs to
+// no group is left as it was; what the layouts pad is written. The activation's math is f64 rounded to f32 once, then
+// to the input's type where the recipe quantizes afterwards: kernels compute in f32 and may differ in the last bit of
+// that type.
+OCTET_API void quantize(const Problem& problem, const QuantizeInputs& inputs, const GroupExtents& groups,
+                        std::int64_t capacity, const QuantizeOutputs& outputs);
+// problem.op dequantize: d[row][c] = value * SF in f32, rounded to problem.d, from either direction.
+OCTET_API void dequantize(const Problem& problem, const std::uint8_t* data, const void* sf, const GroupExtents& groups,
+                          std::int64_t capacity, void* d);
+// problem.op convert: problem.a with packing problem.from to problem.out with packing problem.to. Data and scales may
+// each be null on both sides.
+OCTET_API void convert(const Problem& problem, const std::uint8_t* data, const void* sf, const GroupExtents& groups,
+                       std::int64_t capacity, std::uint8_t* out_data, void* out_sf);
+
+// f(a) * b of one element, without probabilities, and its derivatives; b is 1 and unused where the activation has no
+// gate. In f64, by the formulas of docs/numerics.md, "Activations".
+struct OCTET_API ActivationValue {
+  double y, da, db;
+};
+OCTET_API ActivationValue activate(Activation activation, double a, double b);
+
 // Floats that the scales of this problem's output take, padding included. `capacity` is unused for uniform.
 OCTET_API std::int64_t scale_count(const QuantizeProblem& problem, std::int64_t capacity = 0);
 

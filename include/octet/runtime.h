@@ -30,12 +30,13 @@ struct OCTET_API OperandLayout {
   Layout rows = Layout::packed;
   ScaleLayout scales = ScaleLayout::mn_major;
   std::int64_t alignment = 0;  // rows; 0 unless padded
+  bool columnwise = false;     // data transposed, scales along the rows
   friend bool operator==(const OperandLayout& x, const OperandLayout& y) noexcept {
-    return x.rows == y.rows && x.scales == y.scales && x.alignment == y.alignment;
+    return x.rows == y.rows && x.scales == y.scales && x.alignment == y.alignment && x.columnwise == y.columnwise;
   }
   friend bool operator!=(const OperandLayout& x, const OperandLayout& y) noexcept { return !(x == y); }
 };
-OCTET_API std::string to_string(const OperandLayout& layout);  // "packed/mn_major", "padded:128/mn_major"
+OCTET_API std::string to_string(const OperandLayout& layout);  // "packed/mn_major", "padded:128/col/col_mn_major"
 
 // Device pointers. `sf` is always the multiplier that dequantizes: value = fp8 * sf.
 struct OCTET_API Operand {
@@ -62,13 +63,36 @@ struct OCTET_API GemmArgs {
   void* workspace = nullptr;  // workspace_bytes(capacity) bytes, 256-byte aligned; may be null when that is 0
 };
 
-// Device memory, 16-byte aligned, except splits (its element's size). Row-major, no gaps between rows.
+// Device memory. Pointers to data and scales are 16-byte aligned, splits to its element's size, the others to 4 bytes.
+// Row-major, no gaps between rows; columns and bytes of every buffer: quantize_shape in octet/layout.h. What the
+// problem does not ask for is not looked at and may be null.
 struct OCTET_API QuantizeArgs {
-  const void* in = nullptr;      // [capacity, C], or [G, N, K] for uniform
-  MutableOperand out;            // data of the same shape, scales as the recipe's layout says; tail rows untouched
-  const void* splits = nullptr;  // as in GemmArgs; unused, and may be null, for uniform
-  std::int64_t capacity = 0;     // rows that in and out.data have room for; for uniform 0 or G*N
-  void* workspace = nullptr;     // as in GemmArgs
+  const void* in =
+      nullptr;         // [rows, F] of type problem.in; with +grad the gradient of the activation's output, [rows, C]
+  MutableOperand out;  // dir=row: data of the output's shape, scales as the recipe says; tail rows untouched
+  const void* splits = nullptr;  // as in GemmArgs; of masked the count of each group; unused for uniform
+  std::int64_t capacity = 0;     // rows that the buffers have room for; masked 0 or G*m, uniform 0 or G*N
+  void* workspace = nullptr;     // as in GemmArgs; two launches that may overlap need two workspaces
+  MutableOperand out_col;        // dir=col: transposed data and its scales; padding between groups is written too
+  void* d = nullptr;             // activation: the output, [rows, C] (with +grad [rows, F]) of type problem.d
+  const void* pre = nullptr;     // +grad of an activation: what its forward read, [rows, F] of type problem.in
+  const void* bias = nullptr;    // +bias: [G, F] of type problem.in, added before the activation
+  const float* probs = nullptr;  // +probs: [rows]
+  float* dprobs = nullptr;       // +probs +grad: [rows]; tail rows untouched
+  float* dbias = nullptr;        // +dbias: [G, F]
+  float* amax = nullptr;         // +amax: [G], the largest magnitude of each group; 0 for an empty one
+  const float* given = nullptr;  // +given: [G] the scale factors to use; copied to the sf of the outputs
+  const void* noop = nullptr;    // +noop: 4 bytes; when they are not 0 nothing at all is written
+  float amax_floor = 0;  // f32 scales that are computed: a block counts as having at least this largest magnitude
+};
+
+// Dequantizes one direction of an operand, or rearranges it. Alignment as in QuantizeArgs.
+struct OCTET_API ConvertArgs {
+  Operand in;          // as problem.a (and problem.from) say
+  MutableOperand out;  // convert: as problem.out (and problem.to) say; null data with scales alone converts only scales
+  void* d = nullptr;   // dequantize: [rows, C] of type problem.d, also from columnwise data; tail rows untouched
+  const void* splits = nullptr;
+  std::int64_t capacity = 0;
 };
 
 struct OCTET_API Hints {
@@ -156,13 +180,25 @@ class OCTET_API Gemm : public Kernel {
   void launch(const GemmArgs& args, Stream stream) const;
 };
 
+// Quantizers and activations.
 class OCTET_API Quantize : public Kernel {
  public:
   using Kernel::Kernel;
-  OperandLayout out_layout() const;
-  // Errors as of Gemm::launch. Rows outside every group, and their scales, are left as they were; scale slots between
-  // capacity and its multiple of 4 are set to 1.
+  OperandLayout out_layout() const;      // of args.out
+  OperandLayout out_col_layout() const;  // of args.out_col
+  // Errors as of Gemm::launch. Rows outside every group, and their scales, are left as they were. Padding that a layout
+  // adds is written: columnwise data between groups 0, f32 scales 1, E8M0 scales 0 (docs/numerics.md).
   void launch(const QuantizeArgs& args, Stream stream) const;
+};
+
+// Dequantizers and converters.
+class OCTET_API Convert : public Kernel {
+ public:
+  using Kernel::Kernel;
+  OperandLayout in_layout() const;
+  OperandLayout out_layout() const;  // of convert
+  // Errors as of Gemm::launch.
+  void launch(const ConvertArgs& args, Stream stream) const;
 };
 
 // Thread-safe. Kernels may outlive the Runtime that prepared them.
@@ -179,10 +215,12 @@ class OCTET_API Runtime {
   Gemm prepare(const GemmProblem& problem, Hints hints = {});
   Quantize prepare(const QuantizeProblem& problem, Hints hints = {});
   Gemm prepare_gemm(const Problem& problem, Hints hints = {});
-  Quantize prepare_quantize(const Problem& problem, Hints hints = {});
+  Quantize prepare_quantize(const Problem& problem, Hints hints = {});  // quantize and activation
+  Convert prepare_convert(const Problem& problem, Hints hints = {});    // dequantize and convert
   // A given spec instead of the cost model's choice, for tuning and tests.
   Gemm prepare_gemm(const Spec& spec, int device = -1);
   Quantize prepare_quantize(const Spec& spec, int device = -1);
+  Convert prepare_convert(const Spec& spec, int device = -1);
 
   // Up to the cubin; needs neither GPU nor driver, and no NVRTC when the cache has the entry. Errors as of prepare, but
   // for {driver}.

@@ -1,5 +1,7 @@
 #include "runtime/candidates.h"
 
+#include "runtime/quantize_traits.h"
+
 namespace octet {
 
 const std::vector<GemmCandidate>& gemm_candidates() {
@@ -25,10 +27,22 @@ const std::vector<GemmCandidate>& gemm_candidates() {
   return table;
 }
 
-const std::vector<QuantizeCandidate>& quantize_candidates(Layout layout) {
-  static const std::vector<QuantizeCandidate> rows = {{{256, 8, 4}, 3990}, {{256, 8, 3}, 3980}};
-  static const std::vector<QuantizeCandidate> blocks = {{{256, 8, 3}, 3900}};
-  return layout == Layout::uniform ? blocks : rows;
+const std::vector<QuantizeCandidate>& quantize_candidates(const Problem& problem) {
+  // threads, rows per thread, blocks per multiprocessor; GB/s
+  static const std::vector<QuantizeCandidate> rows = {{{256, 8, 3}, 4200}, {{256, 8, 2}, 4190}, {{128, 4, 4}, 4180}};
+  static const std::vector<QuantizeCandidate> gated_rows = {
+      {{64, 4, 16}, 4200}, {{64, 4, 8}, 4190}, {{64, 4, 12}, 4180}, {{128, 4, 8}, 4170}, {{256, 4, 3}, 4150}};
+  static const std::vector<QuantizeCandidate> tiles = {{{256, 8, 3}, 3900}, {{256, 8, 2}, 3850}};
+  static const std::vector<QuantizeCandidate> wide_tiles = {{{256, 8, 2}, 3600}, {{256, 8, 1}, 3500}};
+  static const std::vector<QuantizeCandidate> widest_tiles = {{{256, 8, 1}, 3000}};
+  static const std::vector<QuantizeCandidate> converts = {{{256, 8, 2}, 2000}};
+  if (problem.op != Operation::quantize && problem.op != Operation::activation) return converts;
+  const QuantizeTraits traits(problem);
+  // How many registers a thread's part of a tile takes, twice or four times the ordinary.
+  const bool is_f32 = problem.in == DType::f32, wide = is_f32 || traits.gated || traits.backward;
+  if (traits.current) return tiles;
+  if (traits.by_tiles || traits.amax_pass) return is_f32 && traits.gated ? widest_tiles : wide ? wide_tiles : tiles;
+  return traits.gated ? gated_rows : rows;
 }
 
 }  // namespace octet

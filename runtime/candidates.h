@@ -24,6 +24,6 @@ struct QuantizeCandidate {
 
 // In table order: ties go to the earlier row.
 const std::vector<GemmCandidate>& gemm_candidates();
-const std::vector<QuantizeCandidate>& quantize_candidates(Layout layout);
+const std::vector<QuantizeCandidate>& quantize_candidates(const Problem& problem);
 
 }  // namespace octet

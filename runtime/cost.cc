@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "octet/layout.h"
 #include "runtime/integers.h"
 
 namespace octet {
@@ -100,12 +101,14 @@ double gemm_cost_us(const Problem& problem, const GemmCandidate& candidate, cons
 
 double quantize_cost_us(const Problem& problem, const QuantizeCandidate& candidate, const DeviceFacts& device,
                         int index) {
-  const bool weights = problem.layout == Layout::uniform;
-  const double rows = static_cast<double>(problem.g) * (weights ? static_cast<double>(problem.n) : middle_rows(index));
-  const auto columns = static_cast<double>(weights ? problem.k : problem.c);
-  const double bytes_per_element = 2 + 1 + 4.0 / (weights ? kScaleBlock * kScaleBlock : kScaleBlock);
+  const std::int64_t rows = problem.layout == Layout::uniform
+                                ? 0
+                                : static_cast<std::int64_t>(static_cast<double>(problem.g) * middle_rows(index));
+  const QuantizeShape shape = quantize_shape(problem, rows);
+  const std::int64_t bytes =
+      shape.in_bytes + shape.pre_bytes + shape.d_bytes + shape.row.data + shape.row.sf + shape.col.data + shape.col.sf;
   const double rate = candidate.gigabytes_per_s * 1e3 * device.sm_count / kReferenceMultiprocessors;
-  return kLaunchUs + rows * columns * bytes_per_element / std::min(rate, candidate.gigabytes_per_s * 1e3);
+  return kLaunchUs + static_cast<double>(bytes) / std::min(rate, candidate.gigabytes_per_s * 1e3);
 }
 
 int choose(const std::vector<std::optional<double>>& costs, int kept) {

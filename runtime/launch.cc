@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "octet/error.h"
+#include "octet/layout.h"
 
 namespace octet {
 namespace {
@@ -47,6 +48,17 @@ void require_capacity(const LoadedKernel& kernel, std::int64_t capacity) {
 
 void require_splits(const LoadedKernel& kernel, const void* splits) {
   require_pointer(kernel, "splits", splits, kernel.spec.problem.splits.is_i64 ? 8 : 4);
+}
+
+std::int64_t checked_capacity(const LoadedKernel& kernel, std::int64_t capacity) {
+  const Problem& problem = kernel.spec.problem;
+  require_capacity(kernel, capacity);
+  if (problem.layout != Layout::uniform && problem.layout != Layout::masked) return capacity;
+  const std::int64_t rows = buffer_rows(problem, capacity);
+  if (capacity == 0 || capacity == rows) return rows;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: capacity is {}; {} groups fill their buffer, so pass 0 or {}", problem.to_string(),
+                          capacity, to_string(problem.layout), rows));
 }
 
 }  // namespace octet

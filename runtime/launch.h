@@ -14,6 +14,8 @@ void require_layout(const LoadedKernel& kernel, const char* name, const OperandL
                     const OperandLayout& wanted);
 // In [0, 2^31 - 1024]: row numbers are 32-bit coordinates of the copy engine.
 void require_capacity(const LoadedKernel& kernel, std::int64_t capacity);
+// Rows that a launch of a quantizer or converter means: what the layout fixes (0 stands for it), or the caller's.
+std::int64_t checked_capacity(const LoadedKernel& kernel, std::int64_t capacity);
 void require_splits(const LoadedKernel& kernel, const void* splits);
 void require_loaded(const LoadedKernel* kernel);
 

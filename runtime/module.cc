@@ -6,7 +6,9 @@
 #include <mutex>
 
 #include "octet/error.h"
+#include "octet/layout.h"
 #include "runtime/driver.h"
+#include "runtime/quantize_traits.h"
 #include "runtime/shared_memory.h"
 
 namespace octet {
@@ -60,6 +62,22 @@ CUdevice current_device() {
   return device;
 }
 
+// Layouts of what a quantizer writes, and of what a converter reads and writes.
+void set_operands(const Problem& problem, std::int64_t alignment, LoadedKernel& kernel) {
+  const auto layout_of = [&](const Recipe& recipe, bool columnwise) -> OperandLayout {
+    const ScaleLayout scales = columnwise ? columnwise_scale_layout(recipe.scale_layout) : recipe.scale_layout;
+    return {problem.layout, scales, alignment, columnwise};
+  };
+  if (problem.a) kernel.a = layout_of(*problem.a, problem.dir == Direction::col);
+  if (!problem.out) return;
+  if (problem.op == Operation::convert) {
+    kernel.out = layout_of(*problem.out, problem.dir == Direction::col);
+  } else {
+    if (problem.dir != Direction::col) kernel.out = layout_of(*problem.out, false);
+    if (problem.dir != Direction::row) kernel.out_col = layout_of(*problem.out, true);
+  }
+}
+
 void set_shape(LoadedKernel& kernel) {
   const Problem& problem = kernel.spec.problem;
   const std::int64_t alignment = problem.layout == Layout::padded ? problem.al : 0;
@@ -74,7 +92,7 @@ void set_shape(LoadedKernel& kernel) {
     const auto& quantize = std::get<QuantizeConfig>(kernel.spec.config);
     kernel.threads = quantize.threads;
     kernel.blocks_per_sm = quantize.blocks_per_sm;
-    kernel.out = {problem.layout, problem.out->scale_layout, alignment};
+    set_operands(problem, alignment, kernel);
   }
 }
 
@@ -149,15 +167,24 @@ std::shared_ptr<const LoadedKernel> load_kernel(const Built& built, const Place&
 
   check_load(driver.cuLibraryLoadData(&kernel->library, built.cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
              built);
-  check(driver.cuLibraryGetKernel(&kernel->kernel, kernel->library, built.spec.name().c_str()), "cuLibraryGetKernel");
+  kernel->pass_list = passes_of(built.spec.problem);
+  for (const Pass pass : kernel->pass_list) {
+    CUkernel entry = nullptr;
+    check(driver.cuLibraryGetKernel(&entry, kernel->library, (built.spec.name() + suffix(pass)).c_str()),
+          "cuLibraryGetKernel");
+    if (pass == Pass::main) kernel->kernel = entry;
+    kernel->passes.push_back(entry);
+  }
   if (kernel->shared_bytes > 0) {
     check(driver.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel->shared_bytes,
                                       kernel->kernel, handle),
           "cuKernelSetAttribute");
   }
   // Libraries load lazily, per context; asking for the function makes it now rather than in the first launch.
-  CUfunction function = nullptr;
-  check_load(driver.cuKernelGetFunction(&function, kernel->kernel), built);
+  for (const CUkernel entry : kernel->passes) {
+    CUfunction function = nullptr;
+    check_load(driver.cuKernelGetFunction(&function, entry), built);
+  }
   return kernel;
 }
 
@@ -185,7 +212,17 @@ LaunchScope::~LaunchScope() {
   if (pushed_) Driver::get().cuCtxPopCurrent(&popped);
 }
 
+void zero_words(void* words, std::int64_t count, Stream stream) {
+  check(
+      Driver::get().cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(words), 0, static_cast<std::size_t>(count), stream),
+      "cuMemsetD32Async");
+}
+
 void launch_kernel(const LoadedKernel& kernel, std::int64_t blocks, void* params, Stream stream) {
+  launch_pass(kernel, kernel.kernel, blocks, params, stream);
+}
+
+void launch_pass(const LoadedKernel& kernel, CUkernel pass, std::int64_t blocks, void* params, Stream stream) {
   CUlaunchAttribute cluster;
   cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   cluster.value.clusterDim.x = static_cast<unsigned>(kernel.cluster);
@@ -201,7 +238,7 @@ void launch_kernel(const LoadedKernel& kernel, std::int64_t blocks, void* params
   config.attrs = &cluster;
   config.numAttrs = kernel.cluster > 1 ? 1 : 0;
   void* arguments[] = {params};
-  check(Driver::get().cuLaunchKernelEx(&config, reinterpret_cast<CUfunction>(kernel.kernel), arguments, nullptr),
+  check(Driver::get().cuLaunchKernelEx(&config, reinterpret_cast<CUfunction>(pass), arguments, nullptr),
         "cuLaunchKernelEx");
 }
 

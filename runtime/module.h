@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "octet/runtime.h"
+#include "runtime/quantize_traits.h"
 
 namespace octet {
 
@@ -17,12 +19,14 @@ struct LoadedKernel {
   CUcontext context = nullptr;  // current when it was loaded; launches into other contexts of the device work too
   CUlibrary library = nullptr;
   CUkernel kernel = nullptr;
+  std::vector<Pass> pass_list;   // in launch order
+  std::vector<CUkernel> passes;  // their entry points; `kernel` is among them
   int sm_count = 0;
   int threads = 0;        // per block
   int cluster = 1;        // blocks
   int blocks_per_sm = 1;  // persistent blocks that a multiprocessor holds
   int shared_bytes = 0;   // dynamic, per block
-  OperandLayout a, b, out;
+  OperandLayout a, b, out, out_col;
 
   LoadedKernel() = default;
   LoadedKernel(const LoadedKernel&) = delete;
@@ -57,7 +61,11 @@ class LaunchScope {
   bool pushed_ = false;
 };
 
-// Launches `blocks` blocks. Call it in a LaunchScope.
+// Sets 4-byte words to zero, in stream order; also under capture.
+void zero_words(void* words, std::int64_t count, Stream stream);
+
+// Launches `blocks` blocks of the kernel's main entry point, or of another one. Call it in a LaunchScope.
 void launch_kernel(const LoadedKernel& kernel, std::int64_t blocks, void* params, Stream stream);
+void launch_pass(const LoadedKernel& kernel, CUkernel pass, std::int64_t blocks, void* params, Stream stream);
 
 }  // namespace octet

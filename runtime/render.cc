@@ -2,59 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "octet/error.h"
+#include "runtime/quantize_traits.h"
+#include "runtime/render_parts.h"
 #include "runtime/shared_memory.h"
 #include "runtime/template_parts.h"
 
 namespace octet {
 namespace {
-
-// Every fact that a template may ask for.
-const std::set<std::string>& known_facts() {
-  static const std::set<std::string> facts = {
-      "gemm",          "quantize",    "packed",    "padded",  "splits_i32", "splits_i64", "splits_sizes", "splits_ends",
-      "splits_starts", "group_table", "row_range", "cluster", "cluster_m",  "whole_tile", "split_narrow", "rendered"};
-  return facts;
-}
-
-// The rendered Config: named constants with their reasons.
-class ConfigText {
- public:
-  void add(const char* name, std::int64_t value, const char* reason) {
-    text_ += fmt::format("constexpr int {} = {};  // {}\n", name, value, reason);
-  }
-  std::string text() const { return "namespace octet::config {\n" + text_ + "}  // namespace octet::config\n"; }
-
- private:
-  std::string text_;
-};
-
-struct Parts {
-  std::string root;             // template file
-  std::set<std::string> facts;  // that hold for the spec
-  ConfigText config;
-};
-
-void add_splits_facts(const Problem& problem, std::set<std::string>& facts) {
-  facts.insert(problem.splits.is_i64 ? "splits_i64" : "splits_i32");
-  switch (problem.splits.form) {
-    case SplitsForm::sizes:
-      facts.insert("splits_sizes");
-      break;
-    case SplitsForm::ends:
-      facts.insert("splits_ends");
-      break;
-    case SplitsForm::starts:
-      facts.insert("splits_starts");
-      break;
-  }
-  facts.insert(problem.layout == Layout::padded ? "padded" : "packed");
-}
 
 // Registers per thread of math and producer warpgroups. setmaxnreg moves what the launch allocated, 65536 registers
 // shared by all warpgroups of the multiprocessor; more than that hangs.
@@ -115,26 +77,25 @@ Parts gemm_parts(const Spec& spec, const GemmConfig& config) {
   return parts;
 }
 
-Parts quantize_parts(const Spec& spec, const QuantizeConfig& config) {
-  const Problem& problem = spec.problem;
-  Parts parts;
-  parts.facts = {"rendered", "quantize"};
-  ConfigText& text = parts.config;
-  text.add("kGroups", problem.g, "experts");
-  if (problem.layout == Layout::uniform) {
-    parts.root = "quantize_blocks.cu";
-    text.add("kN", problem.n, "rows of each group's weights");
-    text.add("kK", problem.k, "columns");
-  } else {
-    parts.root = "quantize_rows.cu";
-    add_splits_facts(problem, parts.facts);
-    parts.facts.insert(problem.layout == Layout::padded ? "group_table" : "row_range");
-    text.add("kColumns", problem.c, "columns");
-    if (problem.layout == Layout::padded) text.add("kAlignment", problem.al, "rows; every group starts at a multiple");
+Parts parts_of(const Spec& spec) {
+  if (const auto* gemm = std::get_if<GemmConfig>(&spec.config)) return gemm_parts(spec, *gemm);
+  const auto& config = std::get<QuantizeConfig>(spec.config);
+  const bool converts = spec.problem.op == Operation::dequantize || spec.problem.op == Operation::convert;
+  return converts ? convert_parts(spec, config) : quantize_parts(spec, config);
+}
+
+std::string entry_names(const Spec& spec) {
+  static constexpr std::pair<Pass, const char*> kMacros[] = {{Pass::main, "OCTET_ENTRY"},
+                                                             {Pass::amax, "OCTET_AMAX_ENTRY"},
+                                                             {Pass::scales, "OCTET_SCALES_ENTRY"},
+                                                             {Pass::finish, "OCTET_FINISH_ENTRY"}};
+  const std::vector<Pass> passes = passes_of(spec.problem);
+  std::string text;
+  for (const auto& [pass, macro] : kMacros) {
+    if (std::find(passes.begin(), passes.end(), pass) == passes.end()) continue;
+    text += fmt::format("#define {} {}{}\n", macro, spec.name(), suffix(pass));
   }
-  text.add("kThreads", config.threads, "per block");
-  text.add("kBlocksPerSm", config.blocks_per_sm, "persistent blocks that a multiprocessor holds");
-  return parts;
+  return text + "\n";
 }
 
 std::string header_comment(const Spec& spec) {
@@ -167,10 +128,8 @@ TemplateSet load_templates(const std::string& directory) {
 }
 
 std::string render(const Spec& spec, const TemplateSet& templates) {
-  const Parts parts = std::holds_alternative<GemmConfig>(spec.config)
-                          ? gemm_parts(spec, std::get<GemmConfig>(spec.config))
-                          : quantize_parts(spec, std::get<QuantizeConfig>(spec.config));
-  return header_comment(spec) + parts.config.text() + fmt::format("#define OCTET_ENTRY {}\n\n", spec.name()) +
+  const Parts parts = parts_of(spec);
+  return header_comment(spec) + parts.config.text() + entry_names(spec) +
          assemble_parts(templates, parts.root, parts.facts, known_facts());
 }
 

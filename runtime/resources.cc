@@ -28,7 +28,8 @@ std::string_view after(std::string_view line, std::string_view label, char end) 
 }
 
 // A report: "Compiling entry function 'k'", then "Function properties for f" with f's stack and spills, for the entry
-// point and for each function that it calls, and one "Used" line for the whole entry point.
+// point and for each function that it calls, and one "Used" line for the whole entry point. Passes have the name of the
+// main entry point and a suffix.
 class Report {
  public:
   explicit Report(std::string_view entry_name) : entry_name_(entry_name) {}
@@ -36,24 +37,29 @@ class Report {
   void read_line(std::string_view line) {
     if (const auto name = after(line, "Compiling entry function '", '\''); !name.empty()) compiling_ = name;
     if (const auto name = after(line, "Function properties for ", '\n'); !name.empty()) described_ = name;
-    if (described_ == entry_name_ && contains(line, " bytes stack frame")) read_properties(line);
-    if (compiling_ == entry_name_ && contains(line, "Used ")) read_use(line);
+    if (is_entry(described_) && contains(line, " bytes stack frame")) read_properties(line);
+    if (is_entry(compiling_) && contains(line, "Used ")) read_use(line);
     // C7510 and its neighbours; other (C75..) lines, a wait that ptxas injected for one, serialize nothing.
     if (contains(line, "wgmma.mma_async instructions are serialized")) resources_.wgmma_serialized = true;
   }
   const Resources& resources() const { return resources_; }
 
  private:
+  bool is_entry(std::string_view name) const {
+    const std::string_view suffix = name.substr(std::min(entry_name_.size(), name.size()));
+    return name.substr(0, entry_name_.size()) == entry_name_ && (suffix.empty() || suffix.front() == '_');
+  }
+  static void raise(int& largest, int value) { largest = std::max(largest, value); }
   void read_properties(std::string_view line) {
-    resources_.stack_bytes = std::max(resources_.stack_bytes, number_before(line, " bytes stack frame"));
-    resources_.spill_store_bytes = number_before(line, " bytes spill stores");
-    resources_.spill_load_bytes = number_before(line, " bytes spill loads");
+    raise(resources_.stack_bytes, number_before(line, " bytes stack frame"));
+    raise(resources_.spill_store_bytes, number_before(line, " bytes spill stores"));
+    raise(resources_.spill_load_bytes, number_before(line, " bytes spill loads"));
   }
   void read_use(std::string_view line) {
-    resources_.registers = number_before(line, " registers");
-    resources_.static_shared_bytes = number_before(line, " bytes smem");
+    raise(resources_.registers, number_before(line, " registers"));
+    raise(resources_.static_shared_bytes, number_before(line, " bytes smem"));
     // The entry point's own frame leaves out what it calls.
-    resources_.stack_bytes = std::max(resources_.stack_bytes, number_before(line, " bytes cumulative stack size"));
+    raise(resources_.stack_bytes, number_before(line, " bytes cumulative stack size"));
   }
 
   std::string_view entry_name_, compiling_, described_;

@@ -10,8 +10,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "octet/layout.h"
 #include "runtime/integers.h"
 #include "runtime/problem_items.h"
+#include "runtime/quantize_traits.h"
 #include "runtime/shared_memory.h"
 
 namespace octet {
@@ -33,7 +35,13 @@ struct Advice {
 };
 
 enum class Scope { problem, config };
-enum class Subject { any, gemm, quantize };
+enum class Subject {
+  any,
+  gemm,
+  quantize,
+  convert,
+  rows
+};  // quantize: and activation; convert: and dequantize; rows: those four
 // What a refusal means: it can never be, or no kernel of this build does it yet.
 enum class Verdict { illegal, unsupported };
 
@@ -59,18 +67,34 @@ constexpr int kThreadsPerSm = 2048;
 
 // ---- The operations and layouts that have kernels, and the items that each takes.
 
-using Keys = std::array<std::string_view, 7>;  // of problem_items.h; the rest is empty
+using Keys = std::array<std::string_view, 14>;  // of problem_items.h; the rest is empty
 struct Family {
   Operation op;
   Layout layout;
   Keys needs, takes;
 };
+constexpr Keys kQuantizeTakes = {
+    {"act=", "gate=", "il=", "dir=", "splits=", "+bias", "+probs", "+grad", "+dbias", "+noop", "+amax", "+given"}};
+constexpr Keys kActivationTakes = {{"gate=", "il=", "splits=", "+bias", "+probs", "+grad", "+dbias", "+noop"}};
 constexpr Family kFamilies[] = {
     {Operation::gemm, Layout::packed, {{"g", "n", "k", "a=", "b=", "d="}}, {{"splits="}}},
     {Operation::gemm, Layout::padded, {{"g", "n", "k", "al", "a=", "b=", "d="}}, {{"splits="}}},
-    {Operation::quantize, Layout::packed, {{"g", "c", "in=", "out="}}, {{"splits="}}},
-    {Operation::quantize, Layout::padded, {{"g", "c", "al", "in=", "out="}}, {{"splits="}}},
-    {Operation::quantize, Layout::uniform, {{"g", "n", "k", "in=", "out="}}, {{}}},
+    {Operation::quantize, Layout::packed, {{"g", "c", "in=", "out="}}, kQuantizeTakes},
+    {Operation::quantize, Layout::padded, {{"g", "c", "al", "in=", "out="}}, kQuantizeTakes},
+    {Operation::quantize, Layout::masked, {{"g", "m", "c", "in=", "out="}}, kQuantizeTakes},
+    {Operation::quantize, Layout::uniform, {{"g", "n", "k", "in=", "out="}}, kQuantizeTakes},
+    {Operation::activation, Layout::packed, {{"g", "c", "d=", "in=", "act="}}, kActivationTakes},
+    {Operation::activation, Layout::padded, {{"g", "c", "al", "d=", "in=", "act="}}, kActivationTakes},
+    {Operation::activation, Layout::masked, {{"g", "m", "c", "d=", "in=", "act="}}, kActivationTakes},
+    {Operation::activation, Layout::uniform, {{"g", "n", "k", "d=", "in=", "act="}}, kActivationTakes},
+    {Operation::dequantize, Layout::packed, {{"g", "c", "a=", "d="}}, {{"dir=", "splits="}}},
+    {Operation::dequantize, Layout::padded, {{"g", "c", "al", "a=", "d="}}, {{"dir=", "splits="}}},
+    {Operation::dequantize, Layout::masked, {{"g", "m", "c", "a=", "d="}}, {{"dir=", "splits="}}},
+    {Operation::dequantize, Layout::uniform, {{"g", "n", "k", "a=", "d="}}, {{"dir="}}},
+    {Operation::convert, Layout::packed, {{"g", "c", "a=", "out="}}, {{"dir=", "from=", "to=", "splits="}}},
+    {Operation::convert, Layout::padded, {{"g", "c", "al", "a=", "out="}}, {{"dir=", "from=", "to=", "splits="}}},
+    {Operation::convert, Layout::masked, {{"g", "m", "c", "a=", "out="}}, {{"dir=", "from=", "to=", "splits="}}},
+    {Operation::convert, Layout::uniform, {{"g", "n", "k", "a=", "out="}}, {{"dir=", "from=", "to="}}},
 };
 
 const Family* find_family(const Problem& problem) {
@@ -80,8 +104,8 @@ const Family* find_family(const Problem& problem) {
   return found == std::end(kFamilies) ? nullptr : found;
 }
 
-template <typename Words>
-bool contains(const Words& words, std::string_view word) {
+template <typename Words, typename Word>
+bool contains(const Words& words, const Word& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -137,8 +161,38 @@ bool is_scheme(const Recipe& recipe, DType type, Granularity granularity) {
   return recipe.type == type && recipe.granularity == granularity;
 }
 
-Granularity quantized_granularity(Layout layout) {
-  return layout == Layout::uniform ? Granularity::block_128x128 : Granularity::block_1x128;
+bool is_fp8(const Recipe& recipe) { return recipe.type == DType::e4m3 || recipe.type == DType::e5m2; }
+
+// Which scale layouts a granularity can have, the default first.
+std::vector<ScaleLayout> scale_layouts_of(Granularity granularity, Layout layout) {
+  switch (granularity) {
+    case Granularity::tensor:
+      return {ScaleLayout::per_group};
+    case Granularity::row:
+      return {ScaleLayout::per_row};
+    case Granularity::block_1x128:
+      return {ScaleLayout::mn_major, ScaleLayout::k_major};
+    case Granularity::block_128x128:
+      if (layout == Layout::uniform) return {ScaleLayout::block2d, ScaleLayout::block2d_t};
+      return {ScaleLayout::block2d};
+    case Granularity::mx_1x32:
+      return {ScaleLayout::mx_compact, ScaleLayout::swizzled};
+    case Granularity::mx_32x32:
+      return {ScaleLayout::mx_32x32};
+  }
+  return {};
+}
+
+std::vector<std::string> names_of(const std::vector<ScaleLayout>& layouts) {
+  std::vector<std::string> names;
+  for (const ScaleLayout layout : layouts) names.push_back(fmt::format("@{}", to_string(layout)));
+  return names;
+}
+
+bool is_input_type(DType type) { return type == DType::bf16 || type == DType::fp16 || type == DType::f32; }
+
+const char* direction_text(Direction dir) {
+  return dir == Direction::row ? "row" : dir == Direction::col ? "col" : "row,col";
 }
 
 std::vector<Recipe> recipes_of(const Problem& problem) {
@@ -160,6 +214,15 @@ const char* columns_name(const Problem& problem) { return problem.layout == Layo
 std::int64_t weight_scales(const Problem& problem) {
   return problem.g * ceil_div(problem.n, 128) * ceil_div(problem.k, 128);
 }
+
+// Converters, and quantizers that look at more than rows.
+bool works_on_tiles(const Problem& problem) {
+  const bool quantizes = problem.op == Operation::quantize || problem.op == Operation::activation;
+  return !quantizes || QuantizeTraits(problem).by_tiles || QuantizeTraits(problem).current;
+}
+
+// Tiles, and the pass that finds the largest magnitudes of tiles.
+bool needs_256_threads(const Problem& problem) { return works_on_tiles(problem) || QuantizeTraits(problem).amax_pass; }
 
 Advice not_a_multiple(const char* name, std::int64_t value, std::int64_t of) {
   return {fmt::format("{}={}: not a multiple of {}", name, value, of),
@@ -193,7 +256,8 @@ std::int64_t resident_shared_bytes(const Facts& f) {
 
 using enum Scope;
 using enum Verdict;
-constexpr Subject any = Subject::any, gemm = Subject::gemm, quantize = Subject::quantize;
+constexpr Subject any = Subject::any, gemm = Subject::gemm, quantize = Subject::quantize, convert = Subject::convert,
+                  rows = Subject::rows;
 
 const Rule kRules[] = {
     // ---- What is implemented.
@@ -214,14 +278,14 @@ const Rule kRules[] = {
        return {fmt::format("{}: no kernel for this layout yet", kind_of(f.problem)),
                fmt::format("use {}", fmt::join(implemented_layouts(f.problem.op), " or "))};
      }},
-    {"flag.implemented", problem, any, unsupported, "a flag changes what a kernel computes",
+    {"flag.implemented", problem, gemm, unsupported, "a flag changes what a kernel computes",
      [](const Facts& f) { return f.problem.flags == 0; },
      [](const Facts& f) -> Advice {
        return {
            fmt::format("{}: not implemented for {} yet", fmt::join(given_flags(f.problem), " "), kind_of(f.problem)),
            "leave it out"};
      }},
-    {"activation.implemented", problem, any, unsupported, "no kernel fuses an activation yet",
+    {"activation.implemented", problem, gemm, unsupported, "no GEMM fuses an activation yet",
      [](const Facts& f) { return f.problem.act == Activation::none; },
      [](const Facts& f) -> Advice {
        return {fmt::format("act={}: not implemented for {} yet", to_string(f.problem.act), kind_of(f.problem)),
@@ -232,13 +296,6 @@ const Rule kRules[] = {
      [](const Facts& f) -> Advice {
        return {fmt::format("out={}: not implemented for {} yet", to_string(*f.problem.out), kind_of(f.problem)),
                "write d=bf16 and quantize it with a quantize problem"};
-     }},
-    {"direction.implemented", problem, quantize, unsupported, "the quantizers write rows, not their transpose, so far",
-     [](const Facts& f) { return f.problem.dir == Direction::row; },
-     [](const Facts& f) -> Advice {
-       return {fmt::format("dir={}: not implemented for {} yet", f.problem.dir == Direction::col ? "col" : "row,col",
-                           kind_of(f.problem)),
-               "use dir=row"};
      }},
     {"weights.implemented", problem, gemm, unsupported, "B is read through one tensor map over [G*N, K]",
      [](const Facts& f) { return !f.problem.weights_by_pointer; },
@@ -264,7 +321,7 @@ const Rule kRules[] = {
     {"problem.size-positive", problem, any, illegal, "a size counts something",
      [](const Facts& f) {
        const Problem& p = f.problem;
-       return p.g >= 0 && p.n >= 0 && p.k >= 0 && p.c >= 0 && p.al >= 0;  // 0 would be missing
+       return p.g >= 0 && p.n >= 0 && p.k >= 0 && p.c >= 0 && p.al >= 0 && p.m >= 0 && p.il >= 0;  // 0 would be missing
      },
      [](const Facts& f) -> Advice {
        const Problem& p = f.problem;
@@ -282,13 +339,7 @@ const Rule kRules[] = {
        return {fmt::format("a={} b={}: no kernel for this pair yet", to_string(*f.problem.a), to_string(*f.problem.b)),
                "use a=e4m3:1x128 b=e4m3:128x128"};
      }},
-    {"recipe.of-layout", problem, quantize, unsupported, "tokens get a scale per row, weights one per 128 x 128",
-     [](const Facts& f) { return is_scheme(*f.problem.out, DType::e4m3, quantized_granularity(f.problem.layout)); },
-     [](const Facts& f) -> Advice {
-       return {fmt::format("out={}: no kernel for {} yet", to_string(*f.problem.out), kind_of(f.problem)),
-               fmt::format("use out=e4m3:{}", to_string(quantized_granularity(f.problem.layout)))};
-     }},
-    {"recipe.power-of-two", problem, any, unsupported, "producer and consumer agree on how scales are rounded",
+    {"recipe.power-of-two", problem, gemm, unsupported, "producer and consumer agree on how scales are rounded",
      [](const Facts& f) {
        const std::vector<Recipe> recipes = recipes_of(f.problem);
        return std::none_of(recipes.begin(), recipes.end(), [](const Recipe& recipe) { return recipe.power_of_two; });
@@ -296,7 +347,7 @@ const Rule kRules[] = {
      [](const Facts& f) -> Advice {
        return {fmt::format(":pow2 is not implemented for {} yet", kind_of(f.problem)), "leave it out"};
      }},
-    {"scale-layout.implemented", problem, any, unsupported, "scales are read and written as mn_major and block2d",
+    {"scale-layout.implemented", problem, gemm, unsupported, "scales are read as mn_major and block2d",
      [](const Facts& f) {
        const std::vector<Recipe> recipes = recipes_of(f.problem);
        return std::all_of(recipes.begin(), recipes.end(), has_default_scales);
@@ -314,11 +365,186 @@ const Rule kRules[] = {
        return {fmt::format("d={}: not implemented for {} yet", to_string(*f.problem.d), kind_of(f.problem)),
                "use d=bf16"};
      }},
-    {"type.of-input", problem, quantize, unsupported, "the quantizers read bf16",
-     [](const Facts& f) { return f.problem.in == DType::bf16; },
+    {"type.of-input", problem, quantize, illegal, "what is quantized comes from a 16-bit or 32-bit type",
+     [](const Facts& f) { return is_input_type(*f.problem.in); },
      [](const Facts& f) -> Advice {
-       return {fmt::format("in={}: not implemented for {} yet", to_string(*f.problem.in), kind_of(f.problem)),
-               "use in=bf16"};
+       return {fmt::format("in={}: not a type to quantize", to_string(*f.problem.in)), "use in=bf16, fp16 or f32"};
+     }},
+    {"type.of-unquantized", problem, rows, illegal, "what is not quantized is stored as the type that it is rounded to",
+     [](const Facts& f) {
+       if (f.problem.op == Operation::activation) return f.problem.d == f.problem.in;
+       return !f.problem.d || is_input_type(*f.problem.d);
+     },
+     [](const Facts& f) -> Advice {
+       if (f.problem.op == Operation::activation) {
+         return {fmt::format("in={} d={}: an activation stores its result as its input's type",
+                             to_string(*f.problem.in), to_string(*f.problem.d)),
+                 fmt::format("use d={}", to_string(*f.problem.in))};
+       }
+       return {fmt::format("d={}", to_string(*f.problem.d)), "use d=bf16, fp16 or f32"};
+     }},
+    {"recipe.fp8", problem, rows, illegal, "quantized elements are FP8",
+     [](const Facts& f) {
+       const std::vector<Recipe> recipes = recipes_of(f.problem);
+       return std::all_of(recipes.begin(), recipes.end(), is_fp8);
+     },
+     [](const Facts& f) -> Advice {
+       const std::vector<Recipe> recipes = recipes_of(f.problem);
+       const Recipe& recipe = *std::find_if_not(recipes.begin(), recipes.end(), is_fp8);
+       return {fmt::format("{}: not an FP8 type", to_string(recipe)), "use e4m3 or e5m2"};
+     }},
+    {"recipe.power-of-two-of-blocks", problem, rows, illegal,
+     "the option belongs to f32 scales of blocks; E8M0 scales are powers of two anyway",
+     [](const Facts& f) {
+       const std::vector<Recipe> recipes = recipes_of(f.problem);
+       return std::none_of(recipes.begin(), recipes.end(), [](const Recipe& recipe) {
+         return recipe.power_of_two && recipe.granularity != Granularity::block_1x128 &&
+                recipe.granularity != Granularity::block_128x128;
+       });
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format(":pow2 with {}", to_string(recipes_of(f.problem).front())), "leave :pow2 out"};
+     }},
+    {"recipe.32x32-of-weights", problem, rows, illegal,
+     "rows of tokens come and go, so no scale spans 32 of them alone",
+     [](const Facts& f) {
+       const std::vector<Recipe> recipes = recipes_of(f.problem);
+       return f.problem.layout == Layout::uniform ||
+              std::none_of(recipes.begin(), recipes.end(),
+                           [](const Recipe& recipe) { return recipe.granularity == Granularity::mx_32x32; });
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("32x32 with {}", kind_of(f.problem)), "use 1x32, or the layout uniform for weights"};
+     }},
+    {"recipe.scale-layout", problem, rows, illegal, "a granularity has its own ways to lie in memory",
+     [](const Facts& f) {
+       const std::vector<Recipe> recipes = recipes_of(f.problem);
+       return std::all_of(recipes.begin(), recipes.end(), [&](const Recipe& recipe) {
+         return contains(scale_layouts_of(recipe.granularity, f.problem.layout), recipe.scale_layout);
+       });
+     },
+     [](const Facts& f) -> Advice {
+       const std::vector<Recipe> recipes = recipes_of(f.problem);
+       const Recipe& recipe = *std::find_if_not(recipes.begin(), recipes.end(), [&](const Recipe& other) {
+         return contains(scale_layouts_of(other.granularity, f.problem.layout), other.scale_layout);
+       });
+       const std::vector<std::string> names = names_of(scale_layouts_of(recipe.granularity, f.problem.layout));
+       return {fmt::format("@{} of {} in {}: no such scales", to_string(recipe.scale_layout),
+                           to_string(recipe.granularity), kind_of(f.problem)),
+               fmt::format("use {}", fmt::join(names, " or "))};
+     }},
+    {"recipe.k-major-of-rows", problem, rows, illegal, "columnwise scales of 1x128 have one layout, col_mn_major",
+     [](const Facts& f) {
+       const std::vector<Recipe> recipes = recipes_of(f.problem);
+       return f.problem.dir != Direction::col || std::none_of(recipes.begin(), recipes.end(), [](const Recipe& recipe) {
+                return recipe.scale_layout == ScaleLayout::k_major;
+              });
+     },
+     [](const Facts&) -> Advice {
+       return {"@k_major with dir=col: it names the layout of rowwise scales", "leave it out"};
+     }},
+    {"quantize.given-of-tensor", problem, quantize, illegal, "scales of blocks come from the blocks",
+     [](const Facts& f) {
+       const bool tensor = f.problem.out && f.problem.out->granularity == Granularity::tensor;
+       return tensor || !(f.problem.has(Flag::given) || f.problem.has(Flag::amax));
+     },
+     [](const Facts& f) -> Advice {
+       return {
+           fmt::format("{} with out={}", f.problem.has(Flag::given) ? "+given" : "+amax", to_string(*f.problem.out)),
+           "use out=e4m3:tensor, or leave it out"};
+     }},
+    {"activation.gate-of-gated", problem, quantize, illegal, "only a gated activation has two halves to arrange",
+     [](const Facts& f) { return is_gated(f.problem.act) || (!f.problem.gate_second && f.problem.il == 0); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} with act={}", f.problem.il != 0 ? "il=" : "gate=second", to_string(f.problem.act)),
+               "leave it out"};
+     }},
+    {"activation.interleave", problem, quantize, illegal, "eight columns of a thread are of one half, or take turns",
+     [](const Facts& f) {
+       const int il = f.problem.il;
+       return il == 0 || il == 1 || il == 8 || il == 16 || il == 32 || il == 64;
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("il={}", f.problem.il), "use 1, 8, 16, 32 or 64, or leave it out for two halves"};
+     }},
+    {"activation.flags-of-activation", problem, quantize, illegal, "bias and probabilities are those of an activation",
+     [](const Facts& f) {
+       return f.problem.act != Activation::none || !(f.problem.has(Flag::bias) || f.problem.has(Flag::probs));
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} without an activation", f.problem.has(Flag::bias) ? "+bias" : "+probs"),
+               "add act=<name>, or leave it out"};
+     }},
+    {"activation.dbias-of-gradient", problem, quantize, illegal, "dbias is the column sum of a gradient",
+     [](const Facts& f) { return !f.problem.has(Flag::dbias) || f.problem.has(Flag::grad); },
+     [](const Facts&) -> Advice {
+       return {"+dbias without +grad", "add +grad, or leave it out"};
+     }},
+    {"activation.grad-of-something", problem, quantize, illegal,
+     "without activation and dbias a gradient is quantized as anything else",
+     [](const Facts& f) {
+       return !f.problem.has(Flag::grad) || f.problem.act != Activation::none || f.problem.has(Flag::dbias);
+     },
+     [](const Facts&) -> Advice {
+       return {"+grad without act= or +dbias", "leave it out"};
+     }},
+    {"convert.one-direction", problem, convert, illegal, "one call reads one operand",
+     [](const Facts& f) { return f.problem.dir != Direction::row_col; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("dir={}", direction_text(f.problem.dir)), "make one call for each direction"};
+     }},
+    {"convert.same-scheme", problem, convert, illegal, "a converter rearranges; it does not quantize again",
+     [](const Facts& f) {
+       const Problem& p = f.problem;
+       return !p.out || (p.a->type == p.out->type && p.a->granularity == p.out->granularity &&
+                         p.a->power_of_two == p.out->power_of_two);
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("a={} out={}", to_string(*f.problem.a), to_string(*f.problem.out)),
+               "dequantize and quantize, or change the scale layout alone"};
+     }},
+    {"convert.something", problem, convert, illegal, "a copy needs no kernel",
+     [](const Facts& f) {
+       const Problem& p = f.problem;
+       return !p.out || p.a->scale_layout != p.out->scale_layout || p.from != p.to;
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("a={} out={}: alike", to_string(*f.problem.a), to_string(*f.problem.out)),
+               "name the scale layout or the packing to change to"};
+     }},
+    {"convert.packing-of-columns", problem, convert, illegal, "other packings are those of columnwise data",
+     [](const Facts& f) {
+       const bool ours = f.problem.from == Packing::octet && f.problem.to == Packing::octet;
+       return ours || f.problem.dir == Direction::col;
+     },
+     [](const Facts&) -> Advice {
+       return {"from= or to= with dir=row", "add dir=col"};
+     }},
+    {"convert.packing-of-recipe", problem, convert, illegal, "peers pack one recipe each in a way of their own",
+     [](const Facts& f) {
+       const Problem& p = f.problem;
+       const bool deepgemm = p.from == Packing::deepgemm || p.to == Packing::deepgemm;
+       const bool te = p.from == Packing::te || p.to == Packing::te;
+       return (!deepgemm || p.a->granularity == Granularity::block_1x128) &&
+              (!te || p.a->granularity == Granularity::mx_1x32);
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("from= or to= with a={}", to_string(*f.problem.a)),
+               "use deepgemm with 1x128 and te with 1x32"};
+     }},
+    {"convert.deepgemm-of-packed", problem, convert, illegal, "DeepGEMM's blocks lie end to end, as packed groups do",
+     [](const Facts& f) {
+       const bool deepgemm = f.problem.from == Packing::deepgemm || f.problem.to == Packing::deepgemm;
+       return !deepgemm || f.problem.layout == Layout::packed;
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("deepgemm with {}", kind_of(f.problem)), "use packed groups"};
+     }},
+    {"splits.counts-of-masked", problem, any, illegal, "a masked buffer says how many rows each group has",
+     [](const Facts& f) { return f.problem.layout != Layout::masked || f.problem.splits.form == SplitsForm::sizes; },
+     [](const Facts& f) -> Advice {
+       const char* type = f.problem.splits.is_i64 ? "i64" : "i32";
+       return {fmt::format("splits={}/... of a masked buffer", type), fmt::format("pass counts (splits={})", type)};
      }},
     {"splits.starts-of-padded", problem, any, illegal, "with gaps between groups, starts do not say where a group ends",
      [](const Facts& f) { return f.problem.layout != Layout::padded || f.problem.splits.form != SplitsForm::starts; },
@@ -344,14 +570,29 @@ const Rule kRules[] = {
     {"gemm.k-at-most-262144", problem, gemm, illegal, "the scales of B along K stay in shared memory",
      [](const Facts& f) { return f.problem.k <= kMaxGemmK; },
      [](const Facts& f) { return too_large("K", f.problem.k, kMaxGemmK, "split K and add the results"); }},
-    {"quantize.columns-multiple-of-16", problem, quantize, illegal, "rows of FP8 are 16-byte multiples, as TMA needs",
+    {"quantize.columns-multiple-of-16", problem, rows, illegal, "rows of FP8 are 16-byte multiples, as TMA needs",
      [](const Facts& f) { return columns_of(f.problem) % 16 == 0; },
      [](const Facts& f) { return not_a_multiple(columns_name(f.problem), columns_of(f.problem), 16); }},
-    {"quantize.columns-at-most-16777216", problem, quantize, illegal, "column indices are 32-bit",
+    {"quantize.columns-at-most-16777216", problem, rows, illegal, "column indices are 32-bit",
      [](const Facts& f) { return columns_of(f.problem) <= kMaxColumns; },
      [](const Facts& f) {
        return too_large(columns_name(f.problem), columns_of(f.problem), kMaxColumns,
                         "split the columns among several calls");
+     }},
+    {"quantize.columns-multiple-of-interleave", problem, quantize, illegal, "gate and up take turns in whole blocks",
+     [](const Facts& f) { return f.problem.il == 0 || columns_of(f.problem) % f.problem.il == 0; },
+     [](const Facts& f) { return not_a_multiple(columns_name(f.problem), columns_of(f.problem), f.problem.il); }},
+    {"quantize.weight-rows-multiple-of-16", problem, rows, illegal,
+     "rows of transposed FP8 are 16-byte multiples, as TMA needs",
+     [](const Facts& f) {
+       return f.problem.layout != Layout::uniform || f.problem.dir == Direction::row || f.problem.n % 16 == 0;
+     },
+     [](const Facts& f) { return not_a_multiple("N", f.problem.n, 16); }},
+    {"masked.rows-fit-32-bit", problem, any, illegal, "row numbers are 32-bit",
+     [](const Facts& f) { return f.problem.m <= kMaxWeightRows / std::max<std::int64_t>(f.problem.g, 1); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("G={} m={}: more than {} rows", f.problem.g, f.problem.m, kMaxWeightRows),
+               "split the call by groups"};
      }},
     {"weights.rows-fit-32-bit", problem, any, illegal, "TMA coordinates are 32-bit",
      [](const Facts& f) { return f.problem.n <= kMaxWeightRows / std::max<std::int64_t>(f.problem.g, 1); },
@@ -450,29 +691,32 @@ const Rule kRules[] = {
      }},
 
     // ---- Configs of the quantizers.
-    {"quantize.config-of-quantize", config, quantize, illegal, "a config belongs to its operation",
+    {"quantize.config-of-quantize", config, rows, illegal, "a config belongs to its operation",
      [](const Facts& f) { return std::holds_alternative<QuantizeConfig>(*f.config); },
      [](const Facts& f) -> Advice {
        return {fmt::format("config '{}' is not one of a quantizer", to_string(*f.config)), "use a QuantizeConfig"};
      }},
-    {"quantize.eight-rows-per-thread", config, quantize, illegal,
-     "the reduction over a block halves eight rows at a time",
-     [](const Facts& f) { return f.quantize().rows_per_thread == 8; },
+    {"quantize.rows-per-thread", config, rows, illegal,
+     "the reduction over a block halves four or eight rows; a tile of 128 rows is eight of sixteen threads",
+     [](const Facts& f) {
+       const int held = f.quantize().rows_per_thread;
+       return held == 8 || (held == 4 && !works_on_tiles(f.problem));
+     },
      [](const Facts& f) -> Advice {
-       return {fmt::format("{} rows per thread", f.quantize().rows_per_thread), "use 8"};
+       return {fmt::format("{} rows per thread", f.quantize().rows_per_thread),
+               works_on_tiles(f.problem) ? "use 8" : "use 4 or 8"};
      }},
-    {"quantize.threads", config, quantize, illegal,
-     "whole warps; 128 x 128 blocks of weights need 256 threads of 8 x 8 elements",
+    {"quantize.threads", config, rows, illegal, "whole warps; tiles of 128 x 128 need 256 threads of 8 x 8 elements",
      [](const Facts& f) {
        const int threads = f.quantize().threads;
        const bool whole_warps = threads >= 32 && threads <= 1024 && threads % 32 == 0;
-       return f.problem.layout == Layout::uniform ? threads == 256 : whole_warps;
+       return needs_256_threads(f.problem) ? threads == 256 : whole_warps;
      },
      [](const Facts& f) -> Advice {
        return {fmt::format("{} threads", f.quantize().threads),
-               f.problem.layout == Layout::uniform ? "use 256" : "use a multiple of 32 up to 1024"};
+               needs_256_threads(f.problem) ? "use 256" : "use a multiple of 32 up to 1024"};
      }},
-    {"quantize.blocks-fit-multiprocessor", config, quantize, illegal, "a multiprocessor holds 2048 threads",
+    {"quantize.blocks-fit-multiprocessor", config, rows, illegal, "a multiprocessor holds 2048 threads",
      [](const Facts& f) {
        const QuantizeConfig& c = f.quantize();
        return c.blocks_per_sm >= 1 && c.blocks_per_sm <= kThreadsPerSm / c.threads;
@@ -486,8 +730,21 @@ const Rule kRules[] = {
 
 bool applies(const Rule& rule, Scope scope, Operation op) {
   if (rule.scope != scope) return false;
-  return rule.subject == any || (rule.subject == gemm && op == Operation::gemm) ||
-         (rule.subject == quantize && op == Operation::quantize);
+  const bool quantizes = op == Operation::quantize || op == Operation::activation;
+  const bool converts = op == Operation::dequantize || op == Operation::convert;
+  switch (rule.subject) {
+    case Subject::any:
+      return true;
+    case Subject::gemm:
+      return op == Operation::gemm;
+    case Subject::quantize:
+      return quantizes;
+    case Subject::convert:
+      return converts;
+    case Subject::rows:
+      return quantizes || converts;
+  }
+  return false;
 }
 
 std::optional<Refusal> first_refusal(Scope scope, const Facts& facts) {

@@ -12,6 +12,7 @@
 #include "runtime/cost.h"
 #include "runtime/launch.h"
 #include "runtime/module.h"
+#include "runtime/quantize_traits.h"
 
 namespace octet {
 namespace {
@@ -34,6 +35,13 @@ struct WarmHash {
 };
 
 using LoadedPtr = std::shared_ptr<const LoadedKernel>;
+
+bool is_quantizer(const Problem& problem) {
+  return problem.op == Operation::quantize || problem.op == Operation::activation;
+}
+bool is_converter(const Problem& problem) {
+  return problem.op == Operation::dequantize || problem.op == Operation::convert;
+}
 
 }  // namespace
 
@@ -105,10 +113,17 @@ Gemm Runtime::prepare_gemm(const Problem& problem, Hints hints) {
 }
 
 Quantize Runtime::prepare_quantize(const Problem& problem, Hints hints) {
-  if (problem.op != Operation::quantize) {
-    throw Error(ErrorCode::invalid_argument, "prepare_quantize: not a quantize: " + problem.to_string());
+  if (!is_quantizer(problem)) {
+    throw Error(ErrorCode::invalid_argument, "prepare_quantize: no quantize or activation: " + problem.to_string());
   }
   return Quantize(impl_->prepare(problem, hints));
+}
+
+Convert Runtime::prepare_convert(const Problem& problem, Hints hints) {
+  if (!is_converter(problem)) {
+    throw Error(ErrorCode::invalid_argument, "prepare_convert: no dequantize or convert: " + problem.to_string());
+  }
+  return Convert(impl_->prepare(problem, hints));
 }
 
 Gemm Runtime::prepare_gemm(const Spec& spec, int device) {
@@ -119,10 +134,17 @@ Gemm Runtime::prepare_gemm(const Spec& spec, int device) {
 }
 
 Quantize Runtime::prepare_quantize(const Spec& spec, int device) {
-  if (!std::holds_alternative<QuantizeConfig>(spec.config)) {
-    throw Error(ErrorCode::invalid_argument, "prepare_quantize: not a quantize: " + spec.name());
+  if (!is_quantizer(spec.problem) || !std::holds_alternative<QuantizeConfig>(spec.config)) {
+    throw Error(ErrorCode::invalid_argument, "prepare_quantize: no quantize or activation: " + spec.name());
   }
   return Quantize(impl_->load(spec, resolve_place(device)));
+}
+
+Convert Runtime::prepare_convert(const Spec& spec, int device) {
+  if (!is_converter(spec.problem) || !std::holds_alternative<QuantizeConfig>(spec.config)) {
+    throw Error(ErrorCode::invalid_argument, "prepare_convert: no dequantize or convert: " + spec.name());
+  }
+  return Convert(impl_->load(spec, resolve_place(device)));
 }
 
 Built Runtime::build(const Spec& spec) { return impl_->builder.build(spec); }
@@ -148,11 +170,11 @@ const Spec& Kernel::spec() const {
   return loaded_->spec;
 }
 
-// No kernel of this release needs scratch.
 std::size_t Kernel::workspace_bytes(std::int64_t capacity) const {
   require_loaded(loaded_.get());
   require_capacity(*loaded_, capacity);
-  return 0;
+  const Problem& problem = loaded_->spec.problem;
+  return is_quantizer(problem) ? static_cast<std::size_t>(quantize_workspace(problem, capacity).bytes) : 0;
 }
 
 std::string to_string(const OperandLayout& layout) {

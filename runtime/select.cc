@@ -20,16 +20,15 @@ std::vector<Candidate> candidates_of(const Problem& problem, const DeviceFacts& 
   if (problem.op == Operation::gemm) {
     add(gemm_candidates());
   } else {
-    add(quantize_candidates(problem.layout));
+    add(quantize_candidates(problem));
   }
   return candidates;
 }
 
 // `row` is the candidate's place in its table.
 double cost_us(const Problem& problem, const DeviceFacts& device, std::size_t row, int index) {
-  return problem.op == Operation::gemm
-             ? gemm_cost_us(problem, gemm_candidates()[row], device, index)
-             : quantize_cost_us(problem, quantize_candidates(problem.layout)[row], device, index);
+  return problem.op == Operation::gemm ? gemm_cost_us(problem, gemm_candidates()[row], device, index)
+                                       : quantize_cost_us(problem, quantize_candidates(problem)[row], device, index);
 }
 
 // Of the legal candidates, in table order.

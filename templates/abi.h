@@ -23,15 +23,51 @@ struct GemmParams {
 static_assert(sizeof(GemmParams) == 576, "host and device lay out the parameters alike");
 #endif
 #if OCTET_QUANTIZE || !OCTET_RENDERED
-// bf16 -> FP8 and scales.
+// Quantizers and activations: what QuantizeArgs of octet/runtime.h names, and scratch. F, C: columns, as there.
 struct QuantizeParams {
-  const void* in;      // [capacity, C], or [G, N, K] for weights
-  void* data;          // same shape, bytes
-  float* sf;           // tokens: [ceil(C/128)][up(capacity, 4)]; weights: [G][ceil(N/128)][ceil(K/128)]
-  const void* splits;  // device array, type and form as the problem says; unused for weights
-  long long capacity;  // rows
+  const void* in;        // [rows, F]; +grad: [rows, C]
+  const void* pre;       // +grad: [rows, F]
+  const void* bias;      // [G, F]
+  const float* probs;    // [rows]
+  const float* given;    // [G]
+  const void* splits;    // device array, type and form as the problem says
+  const unsigned* noop;  // not 0: nothing is written
+  void* data;            // rowwise bytes
+  void* sf;
+  void* data_col;  // columnwise bytes
+  void* sf_col;
+  void* d;        // unquantized output
+  float* amax;    // [G]
+  float* dprobs;  // [rows]
+  float* dbias;   // [G, F]
+  // Scratch that one pass leaves for the next: plain values, each written once, so that no sum depends on timing.
+  float* tile_amax;       // [row block][column tile]; `row`, rowwise: [column tile][rows]
+  float* column_amax;     // `row`, columnwise: [row block][columns of the output]
+  float* group_q;         // tensor: [G] what to multiply by; `row`, columnwise: [G][columns of the output]
+  float* row_q;           // `row`, rowwise: [rows]
+  float* dprobs_partial;  // [column tile][rows]
+  float* dbias_partial;   // [row block][F]
+  unsigned* counters;     // zero at the start: tickets, and finished chunks of each group
+  long long capacity;     // rows of the buffers
+  long long ld_col;       // row length of columnwise data
+  float amax_floor;
+  int reserved;
 };
-static_assert(sizeof(QuantizeParams) == 40, "host and device lay out the parameters alike");
+static_assert(sizeof(QuantizeParams) == 200, "host and device lay out the parameters alike");
+#endif
+#if OCTET_CONVERT || !OCTET_RENDERED
+// Dequantizers and converters.
+struct ConvertParams {
+  const void* data;
+  const void* sf;
+  void* out_data;
+  void* out_sf;
+  void* d;
+  const void* splits;
+  long long capacity;
+  long long ld_col;
+};
+static_assert(sizeof(ConvertParams) == 64, "host and device lay out the parameters alike");
 #endif
 
 }  // namespace octet::abi

@@ -183,8 +183,10 @@ __device__ __forceinline__ void stmatrix_x4(u32 address, u32 m0, u32 m1, u32 m2,
                : "memory");
 }
 
+#endif
 // --- Conversions (9.7.9.21 cvt) ---
 
+#if OCTET_GEMM || OCTET_IN_BF16 || OCTET_D_BF16
 // Two f32 to bf16, nearest even; `low` in the low half.
 __device__ __forceinline__ u32 pack_bf16(float low, float high) {
   u32 packed;
@@ -192,15 +194,38 @@ __device__ __forceinline__ u32 pack_bf16(float low, float high) {
   return packed;
 }
 #endif
-#if OCTET_QUANTIZE
-// Larger of each half, as bf16; a NaN loses against a number. (9.7.4.8 max)
+#if OCTET_IN_BF16
+// Larger of each half; a NaN loses against a number. (9.7.4.8 max)
 __device__ __forceinline__ u32 max_bf16x2(u32 a, u32 b) {
   u32 result;
   asm("max.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
   return result;
 }
-// Four f32 to e4m3, nearest even, saturating, NaN to 0x7F; `a` in the lowest byte. (9.7.9.21 cvt)
-__device__ __forceinline__ u32 pack_e4m3(float a, float b, float c, float d) {
+#endif
+#if OCTET_IN_FP16
+__device__ __forceinline__ u32 max_fp16x2(u32 a, u32 b) {
+  u32 result;
+  asm("max.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+  return result;
+}
+#endif
+#if OCTET_IN_FP16 || OCTET_D_FP16
+__device__ __forceinline__ u32 pack_fp16(float low, float high) {
+  u32 packed;
+  asm("cvt.rn.f16x2.f32 %0, %2, %1;" : "=r"(packed) : "f"(low), "f"(high));
+  return packed;
+}
+#endif
+#if OCTET_IN_FP16 || OCTET_DEQUANTIZE
+__device__ __forceinline__ float low_fp16(u32 pair) {
+  float value;
+  asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %1;\ncvt.f32.f16 %0, low;\n}" : "=f"(value) : "r"(pair));
+  return value;
+}
+#endif
+#if OCTET_OUT_E4M3
+// Four f32 to FP8, nearest even, saturating, NaN to 0x7F; `a` in the lowest byte.
+__device__ __forceinline__ u32 pack_fp8(float a, float b, float c, float d) {
   u32 packed;
   asm("{\n"
       ".reg .b16 low, high;\n"
@@ -212,10 +237,58 @@ __device__ __forceinline__ u32 pack_e4m3(float a, float b, float c, float d) {
       : "f"(a), "f"(b), "f"(c), "f"(d));
   return packed;
 }
-// 1/x to about one ulp. (9.7.3.13 rcp)
+#endif
+#if OCTET_OUT_E5M2
+__device__ __forceinline__ u32 pack_fp8(float a, float b, float c, float d) {
+  u32 packed;
+  asm("{\n"
+      ".reg .b16 low, high;\n"
+      "cvt.rn.satfinite.e5m2x2.f32 low, %2, %1;\n"
+      "cvt.rn.satfinite.e5m2x2.f32 high, %4, %3;\n"
+      "mov.b32 %0, {low, high};\n"
+      "}"
+      : "=r"(packed)
+      : "f"(a), "f"(b), "f"(c), "f"(d));
+  return packed;
+}
+#endif
+#if OCTET_DEQUANTIZE
+// Two FP8 to two fp16, exactly; the first in the low half.
+__device__ __forceinline__ u32 unpack_fp8(u32 pair) {
+  u32 result;
+#if OCTET_A_E4M3
+  asm("{\n.reg .b16 two;\ncvt.u16.u32 two, %1;\ncvt.rn.f16x2.e4m3x2 %0, two;\n}" : "=r"(result) : "r"(pair));
+#endif
+#if OCTET_A_E5M2
+  asm("{\n.reg .b16 two;\ncvt.u16.u32 two, %1;\ncvt.rn.f16x2.e5m2x2 %0, two;\n}" : "=r"(result) : "r"(pair));
+#endif
+  return result;
+}
+#endif
+#if OCTET_CURRENT
+// Adds after all that this thread wrote before, and reads before all that it reads later, at the scope of the device.
+// (9.7.13.7 red, 9.7.9.8 ld, 8.5 memory consistency)
+__device__ __forceinline__ void add_release(u32* counter, u32 value) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(counter), "r"(value) : "memory");
+}
+__device__ __forceinline__ u32 load_acquire(const u32* counter) {
+  u32 value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
+  return value;
+}
+#endif
+#if OCTET_QUANTIZE
+// Brings a line of global memory to L2. (9.7.9.15 prefetch)
+__device__ __forceinline__ void prefetch_l2(const void* line) { asm volatile("prefetch.global.L2 [%0];" ::"l"(line)); }
+// 1/x and 2^x to about two ulp. (9.7.3.13 rcp, 9.7.3.21 ex2)
 __device__ __forceinline__ float reciprocal_approx(float x) {
   float result;
   asm("rcp.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+__device__ __forceinline__ float exp2_approx(float x) {
+  float result;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
 #endif

@@ -1,27 +1,42 @@
-// Scales of a block from its largest magnitude, and the quantization of eight elements. Exact: docs/numerics.md.
+// Scales from largest magnitudes, and the casts to FP8. Exact: docs/numerics.md.
 #pragma once
 
-#include "ptx.cuh"
+#include "elements.cuh"
 
 namespace octet {
 
-constexpr u32 kMagnitudes = 0x7fff7fffu;  // both halves of a bf16 pair without their signs
-constexpr float kFp8Max = 448.f;          // e4m3
-constexpr u32 kBf16Max = 0x7f7f0000u;     // largest finite bf16, as f32 bits
+#if OCTET_OUT_E4M3
+constexpr float kFp8Max = 448.f;
+constexpr u32 kFp8MaxInverse = 0x3b124925u;  // f32(1 / 448)
+#endif
+#if OCTET_OUT_E5M2
+constexpr float kFp8Max = 57344.f;
+constexpr u32 kFp8MaxInverse = 0x37924925u;  // f32(1 / 57344)
+#endif
+constexpr u32 kInfinity = 0x7f800000u;
 
-__device__ __forceinline__ float low_bf16(u32 pair) { return __uint_as_float(pair << 16); }
-__device__ __forceinline__ float high_bf16(u32 pair) { return __uint_as_float(pair & 0xffff0000u); }
-
+#if OCTET_F32_SCALES
 struct Scale {
   float q;   // data = cast(x * q)
   float sf;  // value = data * sf
 };
 
-// Correctly rounded q = 448 / amax and sf = 1 / q for any amax, by IEEE division.
+// Where fp8_max / amax overflows.
+#if OCTET_SCALE_TENSOR
+constexpr u32 kLargestScale = 0x7f7fffffu;
+#endif
+#if !OCTET_SCALE_TENSOR
+constexpr u32 kLargestScale = kLargestInput;  // so that q can be held in the input's type
+#endif
+
+// Correctly rounded q = fp8_max / amax and sf = 1 / q for any amax, by IEEE division.
 __device__ __noinline__ Scale scale_of_any(float amax) {
-  if (!(amax > 0.f) || amax == __uint_as_float(0x7f800000u)) return {1.f, 1.f};  // zero, infinite, or nothing but NaN
+  if (!(amax > 0.f) || amax == __uint_as_float(kInfinity)) return {1.f, 1.f};  // zero, infinite, or nothing but NaN
   float q = __fdiv_rn(kFp8Max, amax);
-  if (q == __uint_as_float(0x7f800000u)) q = __uint_as_float(kBf16Max);
+  if (q == __uint_as_float(kInfinity)) q = __uint_as_float(kLargestScale);
+#if OCTET_POW2
+  q = __uint_as_float(__float_as_uint(q) & 0xff800000u);
+#endif
   return {q, __frcp_rn(q)};
 }
 
@@ -32,21 +47,47 @@ __device__ __forceinline__ Scale scale_of(float amax) {
   float inverse = reciprocal_approx(amax);
   inverse = fmaf(fmaf(-amax, inverse, 1.f), inverse, inverse);
   const float estimate = kFp8Max * inverse;
+#if !OCTET_POW2
   const float q = fmaf(fmaf(-estimate, amax, kFp8Max), inverse, estimate);
   float sf = reciprocal_approx(q);
   sf = fmaf(fmaf(-q, sf, 1.f), sf, sf);
   return {q, fmaf(fmaf(-q, sf, 1.f), sf, sf)};
+#endif
+#if OCTET_POW2
+  // Of a power of two the reciprocal is exact, and in this range normal.
+  const u32 q = __float_as_uint(fmaf(fmaf(-estimate, amax, kFp8Max), inverse, estimate)) & 0xff800000u;
+  return {__uint_as_float(q), __uint_as_float((254u << 23) - q)};
+#endif
 }
+#endif
 
-// Largest magnitude of eight bf16, one for each parity of the index; NaN elements lose against numbers.
-__device__ __forceinline__ u32 max_magnitude(const uint4& x) {
-  return max_bf16x2(max_bf16x2(x.x & kMagnitudes, x.y & kMagnitudes), max_bf16x2(x.z & kMagnitudes, x.w & kMagnitudes));
+#if OCTET_E8M0
+// The biased exponent of amax / fp8_max, rounded up to a power of two. In software: ptxas refuses cvt.rp.ue8m0 on
+// sm_90.
+__device__ __forceinline__ u32 e8m0_of(float amax) {
+  const u32 bits = __float_as_uint(amax * __uint_as_float(kFp8MaxInverse));
+  if (bits <= 0x00400000u) return 0;  // 2^-127 and below
+  return min((bits + 0x007fffffu) >> 23, 254u);
 }
+// 2^(127 - byte), which the cast multiplies by.
+__device__ __forceinline__ float e8m0_multiplier(u32 byte) {
+  return __uint_as_float(byte == 254 ? 0x00400000u : (254u - byte) << 23);
+}
+#endif
 
-// Eight bf16 to eight FP8 bytes.
-__device__ __forceinline__ uint2 quantize(const uint4& x, float q) {
-  return make_uint2(pack_e4m3(low_bf16(x.x) * q, high_bf16(x.x) * q, low_bf16(x.y) * q, high_bf16(x.y) * q),
-                    pack_e4m3(low_bf16(x.z) * q, high_bf16(x.z) * q, low_bf16(x.w) * q, high_bf16(x.w) * q));
+#if OCTET_QUANTIZED
+// Eight neighbours of a row to eight bytes.
+__device__ __forceinline__ uint2 quantize_row(const Eight& x, float q) {
+  return make_uint2(pack_fp8(element(x, 0) * q, element(x, 1) * q, element(x, 2) * q, element(x, 3) * q),
+                    pack_fp8(element(x, 4) * q, element(x, 5) * q, element(x, 6) * q, element(x, 7) * q));
 }
+#endif
+#if OCTET_COL
+// Column `c` of eight rows to eight bytes.
+__device__ __forceinline__ uint2 quantize_column(const Eight (&x)[8], i32 c, float q) {
+  return make_uint2(pack_fp8(element(x[0], c) * q, element(x[1], c) * q, element(x[2], c) * q, element(x[3], c) * q),
+                    pack_fp8(element(x[4], c) * q, element(x[5], c) * q, element(x[6], c) * q, element(x[7], c) * q));
+}
+#endif
 
 }  // namespace octet

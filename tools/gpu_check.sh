@@ -13,6 +13,8 @@
 #   OCTET_BUILD_DIR        build folder (default: build)
 #   OCTET_CACHE_DIR        kernel cache (default: a new one for this run)
 #   OCTET_GPU_CHECK_SKIP   "sanitizer", "bench", "tests" or a list with commas: leave these out, and write no record
+#   OCTET_GPU_TEST_JOBS    how many tests run at a time (default: half of the processors, at most 8)
+#   OCTET_FUZZ_COUNT       random problems of the tests tagged [fuzz] (default: 500)
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$OCTET_ROOT"
@@ -87,9 +89,11 @@ find_sanitizer() {
 }
 
 if ! skipped tests; then
-  # The report goes to a file and is summed up below; XML, because it is written test by test and so survives a crash.
-  phase tests 1200 "$build/bin/octet-gpu-tests" --reporter xml --out "$work/tests.xml"
+  # The reports go to files and are summed up below. The runner ends first, so that it says what was left.
+  OCTET_FUZZ_COUNT=${OCTET_FUZZ_COUNT:-500} phase tests 1200 \
+    python3 tools/gpu_tests.py "$build/bin/octet-gpu-tests" "$work" --limit 1190
 fi
+# After the tests: what these compile is then in the cache.
 if ! skipped sanitizer; then
   sanitizer=$(find_sanitizer)
   for tool in memcheck racecheck; do

@@ -5,8 +5,9 @@ gpu_record.py write WORK --digest D --record FILE   sum up the phases in WORK, w
 gpu_record.py partial WORK                          the same without a record, for a run that left phases out
 gpu_record.py status FILE D                         say whether the record is of the sources with digest D
 
-WORK holds, as far as a phase ran: NAME.status (exit status, 124: out of time), NAME.log, tests.xml (Catch2's XML
-reporter), bench.json (octet-bench), device.csv (nvidia-smi: name, driver).
+WORK holds, as far as a phase ran: NAME.status (exit status, 124: out of time), NAME.log, tests*.xml (Catch2's XML
+reporter; the tests may be spread over any number of reports), bench.json (octet-bench), device.csv (nvidia-smi: name,
+driver).
 """
 
 import argparse
@@ -15,8 +16,11 @@ import json
 import pathlib
 import re
 import sys
+import textwrap
 import xml.etree.ElementTree as ElementTree
 
+# What Catch2 says about a failure, in the order in which it says it.
+FAILURE_TAGS = ("Info", "Warning", "Expression", "Exception", "Failure", "FatalErrorCondition")
 BENCH_KEYS = ("table", "name", "g", "m", "n", "k", "rows", "us", "tflops", "gbps", "config")
 SUMMARIES = {
     "memcheck": re.compile(r"ERROR SUMMARY: (\d+) error"),
@@ -46,15 +50,24 @@ def outcome(case):
     return "skipped" if warned or overall.get("skips", "0") != "0" else "passed"
 
 
-def read_cases(path):
+def worst(outcomes):
+    return min(outcomes, key=("failed", "skipped", "passed").index)
+
+
+def text_of(element):
+    lines = (line.strip() for line in "".join(element.itertext()).splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def read_report(path):
     """[(name, tags, outcome, what failed)], also from a report that breaks off."""
     parser = ElementTree.XMLPullParser(["start", "end"])
     cases, opened = [], {}
 
     def finish(case):
         result = outcome(case)
-        failures = [" ".join("".join(part.itertext()).split()) for tag in ("Expression", "Exception", "Failure",
-                    "FatalErrorCondition") for part in case.iter(tag) if part.get("success") != "true"]
+        failures = [text_of(part) for part in case.iter()
+                    if part.tag in FAILURE_TAGS and part.get("success") != "true"]
         cases.append((case.get("name"), case.get("tags", ""), result, failures if result == "failed" else []))
 
     try:
@@ -74,6 +87,16 @@ def read_cases(path):
     return cases
 
 
+def read_cases(work):
+    """The cases of all reports. One that stands in several, since its work was shared, counts once: the worst."""
+    merged = {}
+    for path in sorted(work.glob("tests*.xml")):
+        for name, tags, result, failures in read_report(path):
+            _, tags_before, result_before, failures_before = merged.get(name, (name, "", result, []))
+            merged[name] = (name, tags_before or tags, worst((result_before, result)), failures_before + failures)
+    return list(merged.values())
+
+
 def count(cases, status):
     counts = {key: sum(result == key for _, _, result, _ in cases) for key in ("passed", "failed", "skipped")}
     # A run that dies outside every test, or runs none, has not passed.
@@ -84,12 +107,11 @@ def count(cases, status):
 
 def named_regressions(cases):
     """A regression is named by test cases tagged [named] whose names start with "<regression>:"; the worst counts."""
-    worst = ("failed", "skipped", "passed")
     named = {}
     for name, tags, result, _ in cases:
         if "[named]" in tags:
             key = name.split(":", 1)[0]
-            named[key] = min(named.get(key, result), result, key=worst.index)
+            named[key] = worst((named.get(key, result), result))
     return named
 
 
@@ -135,7 +157,7 @@ def slow_rows(record):
 
 
 def summarize(work, digest):
-    cases = read_cases(work / "tests.xml")
+    cases = read_cases(work)
     bench = read_bench(work / "bench.json")
     device, _, driver = read(work / "device.csv").partition("\n")[0].partition(",")
     return {
@@ -156,9 +178,9 @@ def problems(work, record, ran):
     """One line for everything that is not as it should be, among the phases in `ran`."""
     lines = []
     if "tests" in ran:
-        for name, _, result, failures in read_cases(work / "tests.xml"):
+        for name, _, result, failures in read_cases(work):
             if result == "failed":
-                lines.append(f"test failed: {name}" + "".join(f"\n      {failure}" for failure in failures))
+                lines.append(textwrap.indent("\n".join([f"test failed: {name}", *failures]), " " * 6).lstrip())
         if record["tests"]["failed"] and not lines:
             lines.append(f"the tests ended with exit status {exit_status(work, 'tests')}")
     lines += [f"{tool}: {text}" for tool, text in record["sanitizers"].items() if tool in ran and text != "clean"]
@@ -179,7 +201,8 @@ def report(work, record, ran):
     if "tests" in ran:
         print(f"   tests: {tests['passed']} passed, {tests['failed']} failed, {tests['skipped']} skipped")
     for row in slow_rows(record):
-        print(f"   misses its bar: {row['name']} ({row['us']} us, {row['gbps']} GB/s)")
+        allowed = f" of {row['allowed_us']:.2f} allowed" if "allowed_us" in row else ""
+        print(f"   misses its bar: {row['name']} ({row['us']} us{allowed}, {row['gbps']} GB/s)")
     lines = problems(work, record, ran)
     for line in lines:
         print(f"   {line}")

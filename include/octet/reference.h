@@ -1,6 +1,7 @@
 // The same operations on the host, in plain loops: the oracle of the tests and the executor of `--device reference`.
 // Nothing here is fast. All functions are pure and thread-safe, and throw Error{invalid_argument} for bad sizes, for
-// recipes that they do not implement, and for null pointers where there is something to read or write.
+// recipes that they do not implement, and for null pointers where there is something to read or write; for a size that
+// the problem does not have, Error{invalid_problem}.
 #pragma once
 
 #include <cstdint>
@@ -85,17 +86,6 @@ struct OCTET_API ActivationValue {
   double y, da, db;
 };
 OCTET_API ActivationValue activate(Activation activation, double a, double b);
-
-// Floats that the scales of this problem's output take, padding included. `capacity` is unused for uniform.
-OCTET_API std::int64_t scale_count(const QuantizeProblem& problem, std::int64_t capacity = 0);
-
-// 1x128 along columns. in: bf16 [capacity][columns]. data: [capacity][columns] bytes, sf: mn_major
-// [ceil(columns/128)][up(capacity, 4)]. Rows outside every group are left as they were; the padding that rounds a row
-// of scales up, slots [capacity, up(capacity, 4)), is written 1.
-OCTET_API void quantize_rows(const QuantizeProblem& problem, const std::uint16_t* in, const GroupExtents& groups,
-                             std::int64_t capacity, std::uint8_t* data, float* sf);
-// 128x128. in: bf16 [G][rows_per_group][columns]; sf: block2d.
-OCTET_API void quantize_blocks(const QuantizeProblem& problem, const std::uint16_t* in, std::uint8_t* data, float* sf);
 
 // D = A * B^T per group over dequantized operands in f64: one element.
 OCTET_API double gemm_element(const GemmProblem& problem, const std::uint8_t* a, const float* sfa,

@@ -7,12 +7,12 @@
 #include "octet/error.h"
 #include "octet/problem.h"
 #include "octet/reference.h"
+#include "runtime/integers.h"
 
 namespace octet::reference {
 
 constexpr std::int64_t kBlock = 128;  // elements of K, or rows of weights, that share a scale
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 // Leading dimension of mn_major: rows up to a multiple of 4, so that 16-byte loads of f32 scales stay aligned.
 constexpr std::int64_t mn_major_ld(std::int64_t capacity) { return ceil_div(capacity, 4) * 4; }
 

@@ -1,4 +1,5 @@
 // Where groups lie in a buffer.
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -44,6 +45,23 @@ GroupExtents extents(const std::vector<std::int64_t>& sizes, std::int64_t alignm
     groups.end.push_back(end);
   }
   return groups;
+}
+
+GroupExtents masked_extents(const std::vector<std::int64_t>& counts, std::int64_t max_m) {
+  GroupExtents groups;
+  for (std::size_t g = 0; g < counts.size(); ++g) {
+    if (counts[g] < 0 || counts[g] > max_m)
+      throw bad_argument(
+          fmt::format("reference: group {} has {} rows; a masked group has 0 to {}", g, counts[g], max_m));
+    const std::int64_t begin = static_cast<std::int64_t>(g) * max_m;
+    groups.begin.push_back(begin);
+    groups.end.push_back(begin + counts[g]);
+  }
+  return groups;
+}
+
+GroupExtents uniform_extents(std::int64_t groups, std::int64_t rows) {
+  return extents(std::vector<std::int64_t>(static_cast<std::size_t>(std::max<std::int64_t>(groups, 0)), rows));
 }
 
 std::vector<std::int64_t> splits_array(const GroupExtents& extents, SplitsForm form) {

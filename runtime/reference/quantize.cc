@@ -1,119 +1,191 @@
-// bf16 -> FP8 data and f32 scales, one block after another.
+// Quantizers and activations, group by group: the values of all of the group's rows, then each direction's blocks.
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "octet/layout.h"
 #include "octet/reference.h"
-#include "runtime/reference/casts.h"
 #include "runtime/reference/checks.h"
+#include "runtime/reference/data_map.h"
+#include "runtime/reference/elements.h"
+#include "runtime/reference/features.h"
+#include "runtime/reference/scale_map.h"
+#include "runtime/reference/scales.h"
 
 namespace octet::reference {
 namespace {
 
-// A rectangle of a row-major matrix.
-struct Block {
-  std::int64_t offset;  // of its first element
+// [rows][columns] of one group, rounded to the input's type.
+struct Values {
   std::int64_t rows, columns;
-  std::int64_t ld;  // elements from one row to the next
+  std::vector<float> x;
+  float at(std::int64_t row, std::int64_t column) const { return x[static_cast<std::size_t>(row * columns + column)]; }
 };
 
-// Largest |x|, NaN left out: bf16 magnitudes order as integers.
-float block_amax(const std::uint16_t* in, const Block& block) {
-  constexpr std::uint16_t infinity = 0x7F80;
-  std::uint16_t largest = 0;
-  for (std::int64_t r = 0; r < block.rows; ++r) {
-    for (std::int64_t c = 0; c < block.columns; ++c) {
-      const auto magnitude = static_cast<std::uint16_t>(in[block.offset + r * block.ld + c] & 0x7FFF);
-      if (magnitude <= infinity) largest = std::max(largest, magnitude);
+// A rectangle of a group.
+struct Block {
+  std::int64_t first_row, end_row, first_column, end_column;
+};
+
+// Largest |x|, NaN left out.
+float block_amax(const Values& values, const Block& block) {
+  float amax = 0;
+  for (std::int64_t row = block.first_row; row < block.end_row; ++row) {
+    for (std::int64_t column = block.first_column; column < block.end_column; ++column) {
+      const float magnitude = std::abs(values.at(row, column));
+      if (magnitude > amax) amax = magnitude;  // false for NaN
     }
   }
-  return from_bf16(largest);
+  return amax;
 }
 
-void cast_block(const std::uint16_t* in, const Block& block, float q, DType type, std::uint8_t* data) {
-  for (std::int64_t r = 0; r < block.rows; ++r) {
-    for (std::int64_t c = 0; c < block.columns; ++c) {
-      const std::int64_t i = block.offset + r * block.ld + c;
-      data[i] = to_fp8(from_bf16(in[i]) * q, type);
+// One direction of the output.
+struct Target {
+  const Problem& problem;
+  DataMap data_map;
+  ScaleMap scale_map;
+  std::uint8_t* data;
+  void* sf;
+
+  Target(const Problem& p, const Placement& placement, const QuantizeShape& shape, const QuantizeOutputs& out,
+         bool columnwise)
+      : problem(p),
+        data_map(placement, columnwise, shape.ld_col),
+        scale_map(placement, *p.out, columnwise),
+        data(columnwise ? out.data_col : out.data),
+        sf(columnwise ? out.sf_col : out.sf) {
+    if (data_map.writes()) check_pointer(columnwise ? "data_col" : "data", data);
+    if (scale_map.writes()) check_pointer(columnwise ? "sf_col" : "sf", sf);
+  }
+
+  ScaleArray scales() const { return {problem.out->granularity, sf}; }
+  void write_padding() const {
+    data_map.for_each_padding([&](std::int64_t i) { data[i] = 0; });
+    scale_map.for_each_padding([&](std::int64_t i) { scales().pad(i); });
+  }
+};
+
+// The block's elements that exist; none of a block past a masked group's count.
+Block block_at(const BlockUnit& unit, std::int64_t row_block, std::int64_t column_block, const Values& values) {
+  const std::int64_t rows = unit.rows == BlockUnit::kAll ? values.rows : unit.rows;
+  const std::int64_t columns = unit.columns == BlockUnit::kAll ? values.columns : unit.columns;
+  const std::int64_t row = row_block * rows, column = column_block * columns;
+  return {std::min(row, values.rows), std::min(row + rows, values.rows), column,
+          std::min(column + columns, values.columns)};
+}
+
+BlockScale scale_of(const Problem& problem, const QuantizeInputs& inputs, std::int64_t group, const Values& values,
+                    const Block& block) {
+  if (problem.has(Flag::given)) return given_scale(inputs.given[group]);
+  if (block.first_row == block.end_row) return {};  // nothing to scale: the floor has no say
+  return recipe_scale(*problem.out, *problem.in, block_amax(values, block), inputs.amax_floor);
+}
+
+void quantize_group(const Target& to, const QuantizeInputs& inputs, std::int64_t group, const Values& values) {
+  const DType type = to.problem.out->type;
+  for (std::int64_t i = 0; i < to.scale_map.row_blocks(group); ++i) {
+    for (std::int64_t j = 0; j < to.scale_map.column_blocks(); ++j) {
+      const Block block = block_at(to.scale_map.unit(), i, j, values);
+      const BlockScale scale = scale_of(to.problem, inputs, group, values, block);
+      to.scales().set(to.scale_map.index(group, i, j), scale);
+      for (std::int64_t row = block.first_row; row < block.end_row; ++row) {
+        for (std::int64_t column = block.first_column; column < block.end_column; ++column)
+          to.data[to.data_map.index(group, row, column)] = to_fp8(values.at(row, column) * scale.q, type);
+      }
     }
+  }
+  for (std::int64_t row = values.rows; row < to.data_map.rows(group); ++row) {
+    for (std::int64_t column = 0; column < values.columns; ++column) to.data[to.data_map.index(group, row, column)] = 0;
   }
 }
 
-// Writes the block's data and returns its SF.
-float quantize_block(const QuantizeProblem& problem, const std::uint16_t* in, const Block& block, std::uint8_t* data) {
-  const Scale scale = block_scale(block_amax(in, block), problem.out.type, problem.in, problem.out.power_of_two);
-  cast_block(in, block, scale.q, problem.out.type, data);
-  return scale.sf;
+void check_problem(const Problem& problem) {
+  const bool activation = problem.op == Operation::activation;
+  if (!activation && problem.op != Operation::quantize)
+    throw bad_argument(fmt::format("reference: {} is not a quantizer or an activation", to_string(problem.op)));
+  if (!problem.in) throw bad_argument("reference: in= is missing: the type of the elements to read");
+  largest_finite("in", *problem.in);
+  if (activation && problem.d) largest_finite("d", *problem.d);
+  if (!activation && !problem.out) throw bad_argument("reference: out= is missing: the recipe to quantize to");
+  if (!activation && problem.has(Flag::given) && problem.out->granularity != Granularity::tensor)
+    throw bad_argument(
+        fmt::format("reference: out={} +given: scales are given to tensor recipes only", to_string(*problem.out)));
+  const bool of_features = problem.has(Flag::grad) || problem.act == Activation::none;
+  if (problem.has(Flag::dbias) && !of_features) throw bad_argument("reference: +dbias sums a gradient; add +grad");
 }
 
-void check_input(const QuantizeProblem& problem) {
-  check_positive("g", problem.groups);
-  check_positive("columns", problem.columns);
-  if (problem.in != DType::bf16)
-    throw bad_argument(fmt::format("reference: in={}: quantize reads bf16; convert the input", to_string(problem.in)));
+void check_pointers(const Problem& problem, const QuantizeInputs& in, const Placement& placement,
+                    const Features& features, const QuantizeOutputs& out) {
+  const bool bias_used = problem.has(Flag::bias) && (!problem.has(Flag::grad) || problem.act != Activation::none);
+  if (placement.rows_that_exist > 0) {
+    check_pointer("in", in.in);
+    if (problem.has(Flag::grad) && problem.act != Activation::none) check_pointer("pre", in.pre);
+    if (bias_used) check_pointer("bias", in.bias);
+    if (problem.has(Flag::probs)) check_pointer("probs", in.probs);
+    if (features.has_dprob()) check_pointer("dprobs", out.dprobs);
+    if (problem.op == Operation::activation) check_pointer("d", out.d);
+  }
+  if (problem.has(Flag::given)) check_pointer("given", in.given);
+  if (problem.has(Flag::amax)) check_pointer("amax", out.amax);
+  if (problem.has(Flag::dbias)) check_pointer("dbias", out.dbias);
 }
 
-void check_rows(const QuantizeProblem& problem, const GroupExtents& groups, std::int64_t capacity) {
-  check_input(problem);
-  check_token_layout(problem.layout);
-  check_recipe("out", problem.out, Granularity::block_1x128, ScaleLayout::mn_major);
-  check_extents(groups, problem.groups, capacity);
+std::vector<Target> targets_of(const Problem& problem, const Placement& placement, const QuantizeShape& shape,
+                               const QuantizeOutputs& out) {
+  std::vector<Target> targets;
+  if (problem.op == Operation::activation) return targets;
+  if (problem.dir != Direction::col) targets.emplace_back(problem, placement, shape, out, false);
+  if (problem.dir != Direction::row) targets.emplace_back(problem, placement, shape, out, true);
+  return targets;
 }
 
-// The slots that round mn_major's rows of scales up belong to no row: a finite value, so that a consumer may load them.
-void fill_scale_padding(float* sf, std::int64_t blocks, std::int64_t capacity) {
-  const std::int64_t ld = mn_major_ld(capacity);
-  for (std::int64_t block = 0; block < blocks; ++block)
-    std::fill(sf + block * ld + capacity, sf + (block + 1) * ld, 1.0f);
+// The group's values; the sums that need them before they are rounded are written on the way.
+Values compute(const Problem& problem, const Features& features, std::int64_t group, const GroupPlace& place,
+               const QuantizeOutputs& out) {
+  const std::int64_t columns = features.columns();
+  Values values{place.rows, columns, std::vector<float>(static_cast<std::size_t>(place.rows * columns))};
+  std::vector<double> sums(static_cast<std::size_t>(columns));
+  for (std::int64_t row = 0; row < place.rows; ++row) {
+    float* x = values.x.data() + row * columns;
+    const float dprob = features.row(group, place.begin + row, x);
+    if (features.has_dprob()) out.dprobs[place.begin + row] = dprob;
+    for (std::int64_t column = 0; column < columns; ++column) {
+      sums[static_cast<std::size_t>(column)] += x[column];
+      x[column] = round_to(*problem.in, x[column]);
+    }
+  }
+  if (problem.has(Flag::dbias)) std::copy(sums.begin(), sums.end(), out.dbias + group * columns);
+  return values;
+}
+
+void store(const Problem& problem, const GroupPlace& place, const Values& values, void* d) {
+  for (std::size_t i = 0; i < values.x.size(); ++i)
+    store_element(d, problem.d.value_or(*problem.in), place.begin * values.columns + static_cast<std::int64_t>(i),
+                  values.x[i]);
 }
 
 }  // namespace
 
-void quantize_rows(const QuantizeProblem& problem, const std::uint16_t* in, const GroupExtents& groups,
-                   std::int64_t capacity, std::uint8_t* data, float* sf) {
-  check_rows(problem, groups, capacity);
-  const std::int64_t blocks = ceil_div(problem.columns, kBlock), ld = mn_major_ld(capacity);
-  const std::int64_t rows = total_rows(groups);
-  if (rows > 0) check_pointer("in", in);
-  if (rows > 0) check_pointer("data", data);
-  if (rows > 0 || ld > capacity) check_pointer("sf", sf);
+void quantize(const Problem& problem, const QuantizeInputs& inputs, const GroupExtents& groups, std::int64_t capacity,
+              const QuantizeOutputs& outputs) {
+  check_problem(problem);
+  const QuantizeShape shape = quantize_shape(problem, capacity);
+  const Placement placement = place(problem, groups, shape.out_columns, capacity);
+  const Features features(problem, inputs, shape);
+  check_pointers(problem, inputs, placement, features, outputs);
+  const std::vector<Target> targets = targets_of(problem, placement, shape, outputs);
+  if (problem.has(Flag::noop) && inputs.noop) return;
 
-  for (std::size_t g = 0; g < groups.begin.size(); ++g) {
-    for (std::int64_t row = groups.begin[g]; row < groups.end[g]; ++row) {
-      for (std::int64_t block = 0; block < blocks; ++block) {
-        const std::int64_t column = block * kBlock;
-        const Block where{row * problem.columns + column, 1, std::min(kBlock, problem.columns - column),
-                          problem.columns};
-        sf[block * ld + row] = quantize_block(problem, in, where, data);
-      }
-    }
+  for (std::int64_t g = 0; g < problem.g; ++g) {
+    const GroupPlace& at = placement.groups[static_cast<std::size_t>(g)];
+    const Values values = compute(problem, features, g, at, outputs);
+    if (problem.has(Flag::amax)) outputs.amax[g] = block_amax(values, {0, values.rows, 0, values.columns});
+    if (problem.op == Operation::activation) store(problem, at, values, outputs.d);
+    for (const Target& target : targets) quantize_group(target, inputs, g, values);
   }
-  fill_scale_padding(sf, blocks, capacity);
-}
-
-void quantize_blocks(const QuantizeProblem& problem, const std::uint16_t* in, std::uint8_t* data, float* sf) {
-  check_input(problem);
-  check_positive("rows_per_group", problem.rows_per_group);
-  if (problem.layout != Layout::uniform)
-    throw bad_argument(
-        fmt::format("reference: layout {}: 128x128 blocks are those of uniform groups", to_string(problem.layout)));
-  check_recipe("out", problem.out, Granularity::block_128x128, ScaleLayout::block2d);
-  check_pointer("in", in);
-  check_pointer("data", data);
-  check_pointer("sf", sf);
-
-  const std::int64_t rows = problem.rows_per_group, columns = problem.columns;
-  for (std::int64_t g = 0; g < problem.groups; ++g) {
-    for (std::int64_t row = 0; row < rows; row += kBlock) {
-      for (std::int64_t column = 0; column < columns; column += kBlock) {
-        const Block where{(g * rows + row) * columns + column, std::min(kBlock, rows - row),
-                          std::min(kBlock, columns - column), columns};
-        *sf++ = quantize_block(problem, in, where, data);
-      }
-    }
-  }
+  for (const Target& target : targets) target.write_padding();
 }
 
 }  // namespace octet::reference

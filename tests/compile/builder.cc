@@ -249,8 +249,8 @@ TEST_CASE("D16: a failed compile publishes nothing, is not remembered, and the n
   const ScratchFolder folder;
   const std::string templates = folder / "templates", cache = folder / "cache";
   write_embedded_templates(templates);
-  const std::string good = read_text(fs::path(templates) / "quantize_blocks.cu");
-  write_text(fs::path(templates) / "quantize_blocks.cu",
+  const std::string good = read_text(fs::path(templates) / "quantize_tiles.cu");
+  write_text(fs::path(templates) / "quantize_tiles.cu",
              good + "\n__device__ int mistake() { return undefined_name; }\n");
   Options options = templates_in(templates);
   options.cache_dir = cache;
@@ -268,7 +268,7 @@ TEST_CASE("D16: a failed compile publishes nothing, is not remembered, and the n
 
   CHECK(runtime.build(tokens()).compiled);  // in the same runtime, of a template without the mistake
   CHECK(entries_in(cache) == 1);
-  write_text(fs::path(templates) / "quantize_blocks.cu", good);
+  write_text(fs::path(templates) / "quantize_tiles.cu", good);
   CHECK(Runtime(options).build(weights()).compiled);
   CHECK(entries_in(cache) == 2);
 }

@@ -26,7 +26,7 @@ TEST_CASE_METHOD(GpuTest, "cache: kernels built offline run with no compile") {
   INFO(random.note());
   // What `octet build` would be given. OCTET_TEST_PREBUILT_CACHE names a cache that it filled with these two lines.
   const GemmProblem gemm = packed_gemm(8, 576, 512);
-  const QuantizeProblem quantize = token_problem(8, 512);
+  const Problem quantize = token_problem(8, 512);
   const TemporaryDirectory folder;
   const char* prebuilt = std::getenv("OCTET_TEST_PREBUILT_CACHE");
   const fs::path cache = prebuilt != nullptr ? fs::path(prebuilt) : folder.path() / "cache";
@@ -34,15 +34,15 @@ TEST_CASE_METHOD(GpuTest, "cache: kernels built offline run with no compile") {
   if (prebuilt == nullptr) {
     Runtime offline(options_with_cache(cache));
     for (const Spec& spec : variants(gemm.to_problem(), 4096, device)) offline.build(spec);
-    for (const Spec& spec : variants(quantize.to_problem(), 4096, device)) offline.build(spec);
+    for (const Spec& spec : variants(quantize, 4096, device)) offline.build(spec);
   }
   Options options = options_with_cache("");
   options.cache_readonly_dirs = {cache.string()};
   options.cache_mode = CacheMode::cached_only;
   Runtime online(options);
   REQUIRE(fault(online.prepare(gemm), random_gemm(gemm, {0, 1, 127, 128, 129, 3, 0, 9}, 5, random), random) == "");
-  const QuantizeData tokens = awkward_tokens(quantize, {0, 1, 127, 128, 129, 3, 0, 9}, 5, random);
-  REQUIRE(difference(expected(tokens), QuantizeBuffers(tokens).run(online.prepare(quantize))) == "");
+  const QuantizeCase tokens = awkward_case(quantize, {0, 1, 127, 128, 129, 3, 0, 9}, 5, random);
+  REQUIRE(difference(expected(tokens), QuantizeBuffers(tokens).run(online.prepare_quantize(quantize))) == "");
   REQUIRE(online.statistics().compiled == 0);
   REQUIRE(online.statistics().cache_hits == 2);
 

@@ -4,7 +4,7 @@
 
 #include "runtime/render.h"
 #include "tests/gpu/gemm_case.h"
-#include "tests/gpu/quantize_case.h"
+#include "tests/gpu/quantize_judge.h"
 #include "tests/support/catch.h"
 
 namespace octet::test {
@@ -63,9 +63,9 @@ TEST_CASE_METHOD(GpuTest, "B28: a GEMM refuses misaligned pointers by name") {
 
 TEST_CASE_METHOD(GpuTest, "B28: a quantizer refuses misaligned pointers by name") {
   INFO(random.note());
-  const QuantizeData data = awkward_tokens(token_problem(4, 256), {0, 70, 1, 60}, 10, random);
-  const Quantize kernel = runtime().prepare(data.problem);
-  QuantizeBuffers buffers(data);
+  const QuantizeCase quantize = awkward_case(token_problem(4, 256), {0, 70, 1, 60}, 10, random);
+  const Quantize kernel = runtime().prepare_quantize(quantize.problem);
+  QuantizeBuffers buffers(quantize);
   const QuantizeArgs good = buffers.args(kernel);
   const OwnedStream stream;
   const auto refused = [&](const QuantizeArgs& args, const std::string& name) {
@@ -82,8 +82,49 @@ TEST_CASE_METHOD(GpuTest, "B28: a quantizer refuses misaligned pointers by name"
     args = good;
     args.out.sf = moved(good.out.sf, bytes);
     REQUIRE(refused(args, "out.sf is") == "");
-    REQUIRE(difference(expected(data), buffers.run(kernel)) == "");
+    REQUIRE(difference(expected(quantize), buffers.run(kernel)) == "");
   }
+}
+
+TEST_CASE_METHOD(GpuTest, "B28: every pointer of a fused quantizer is looked at") {
+  INFO(random.note());
+  const Problem problem = Problem::parse(
+      "quantize.packed g4 c256 in=bf16 act=swiglu out=e4m3:tensor dir=row,col +bias +probs +grad +dbias +amax +noop");
+  const QuantizeCase quantize = ordinary_case(problem, {0, 70, 1, 60}, 10, random);
+  const Quantize kernel = runtime().prepare_quantize(problem);
+  QuantizeBuffers buffers(quantize);
+  const QuantizeArgs good = buffers.args(kernel);
+  const OwnedStream stream;
+  const auto refused = [&](const QuantizeArgs& args, const std::string& name) {
+    return refusal_fault([&] { kernel.launch(args, stream); }, ErrorCode::invalid_argument, {name});
+  };
+  // Each pointer null, then off its alignment.
+  const auto require_both = [&](auto QuantizeArgs::*member, const std::string& name) {
+    CAPTURE(name);
+    QuantizeArgs args = good;
+    args.*member = nullptr;
+    REQUIRE(refused(args, name) == "");
+    args = good;
+    using Pointer = std::remove_reference_t<decltype(args.*member)>;
+    args.*member = static_cast<Pointer>(const_cast<void*>(moved(static_cast<const void*>(good.*member), 2)));
+    REQUIRE(refused(args, name) == "");
+  };
+  require_both(&QuantizeArgs::in, "in is");
+  require_both(&QuantizeArgs::pre, "pre is");
+  require_both(&QuantizeArgs::bias, "bias is");
+  require_both(&QuantizeArgs::probs, "probs is");
+  require_both(&QuantizeArgs::dprobs, "dprobs is");
+  require_both(&QuantizeArgs::dbias, "dbias is");
+  require_both(&QuantizeArgs::amax, "amax is");
+  require_both(&QuantizeArgs::noop, "noop is");
+  require_both(&QuantizeArgs::splits, "splits is");
+  QuantizeArgs args = good;
+  args.out_col.data = nullptr;
+  REQUIRE(refused(args, "out_col.data is") == "");
+  args = good;
+  args.out_col.layout = good.out.layout;
+  REQUIRE(refused(args, to_string(good.out_col.layout)) == "");
+  REQUIRE(judge(quantize, buffers.run(kernel)) == "");
 }
 
 TEST_CASE_METHOD(GpuTest, "errors: null pointers are refused by name where there is something to read or write") {
@@ -127,8 +168,8 @@ TEST_CASE_METHOD(GpuTest, "errors: an operand of another layout is refused by na
   args.b.layout = good.a.layout;
   require_refused(gemm, data, buffers, args, to_string(good.a.layout), random);
 
-  const Quantize quantize = runtime().prepare(token_problem(4, 256));
-  QuantizeBuffers outputs(awkward_tokens(token_problem(4, 256), {1, 2, 3, 4}, 0, random));
+  const Quantize quantize = runtime().prepare_quantize(token_problem(4, 256));
+  QuantizeBuffers outputs(awkward_case(token_problem(4, 256), {1, 2, 3, 4}, 0, random));
   QuantizeArgs quantize_args = outputs.args(quantize);
   quantize_args.out.layout = padded;
   const OwnedStream stream;
@@ -171,22 +212,27 @@ TEST_CASE_METHOD(GpuTest, "errors: a negative size counts as an empty group") {
 
 TEST_CASE_METHOD(GpuTest, "errors: a quantizer with impossible sizes stays inside the buffers") {
   INFO(random.note());
-  const QuantizeData data = awkward_tokens(token_problem(4, 256), {131, 0, 0, 0}, 0, random);
-  const Quantize kernel = runtime().prepare(data.problem);
-  QuantizeBuffers buffers(data);
   const std::vector<std::vector<std::int32_t>> impossible = {{-5, -1, -1, -1},
                                                              {100, 100, 100, 100},
                                                              {0, -100, 40, 0},
                                                              {INT32_MAX, INT32_MAX, INT32_MAX, 1},
                                                              {INT32_MIN, 9, 9, 9}};
-  for (const auto& sizes : impossible) {
-    CAPTURE(sizes);
-    buffers.splits.upload(sizes.data(), sizes.size() * sizeof(std::int32_t));
-    buffers.run(kernel);
+  for (const char* kind : {"out=e4m3:1x128", "out=e4m3:1x128 dir=row,col", "out=e4m3:1x32@swizzled dir=row,col",
+                           "out=e4m3:tensor", "out=e4m3:row dir=col", "out=e4m3:1x128 act=swiglu +grad +dbias"}) {
+    CAPTURE(kind);
+    const Problem problem = Problem::parse(std::string("quantize.packed g4 c256 in=bf16 ") + kind);
+    const QuantizeCase quantize = awkward_case(problem, {131, 0, 0, 0}, 0, random);
+    const Quantize kernel = runtime().prepare_quantize(problem);
+    QuantizeBuffers buffers(quantize);
+    for (const auto& sizes : impossible) {
+      CAPTURE(sizes);
+      buffers.splits.upload(sizes.data(), sizes.size() * sizeof(std::int32_t));
+      buffers.run(kernel);
+    }
+    const std::vector<std::int32_t> good = {131, 0, 0, 0};
+    buffers.splits.upload(good.data(), good.size() * sizeof(std::int32_t));
+    REQUIRE(judge(quantize, buffers.run(kernel)) == "");
   }
-  const std::vector<std::int32_t> good = {131, 0, 0, 0};
-  buffers.splits.upload(good.data(), good.size() * sizeof(std::int32_t));
-  REQUIRE(difference(expected(data), buffers.run(kernel)) == "");
 }
 
 TEST_CASE_METHOD(GpuTest, "D16: a compile error reaches the caller whole, is not cached, and the next call works") {

@@ -6,7 +6,6 @@
 namespace octet::test {
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
 constexpr std::int64_t kCapacity = 1024;
 
 // The same buffers seen with other group sizes: operands of all rows are valid.
@@ -46,22 +45,26 @@ TEST_CASE_METHOD(GpuTest, "graph-replay-new-splits: C03: each replay equals an e
 
 TEST_CASE_METHOD(GpuTest, "graph-replay-new-splits: a captured quantizer reads the new sizes", "[named]") {
   INFO(random.note());
-  QuantizeData data = awkward_tokens(token_problem(4, 576), {kCapacity, 0, 0, 0}, 0, random);
-  const Quantize kernel = runtime().prepare(data.problem);
-  QuantizeBuffers buffers(data);
-  const OwnedStream stream;
-  const QuantizeArgs args = buffers.args(kernel);
-  const Graph graph = Graph::record(stream, [&] { kernel.launch(args, stream); });
-  for (const Sizes& sizes : std::vector<Sizes>{{1, 0, 300, 2}, {0, 0, 0, 0}, {100, 200, 300, 400}}) {
-    CAPTURE(sizes);
-    data.groups = reference::extents(sizes);
-    const std::vector<std::int32_t> device_sizes(sizes.begin(), sizes.end());
-    buffers.splits.upload(device_sizes.data(), device_sizes.size() * sizeof(std::int32_t));
-    buffers.data.poison();
-    buffers.sf.poison();
-    graph.replay(stream);
-    stream.synchronize();
-    REQUIRE(difference(expected(data), {buffers.data.values<std::uint8_t>(), buffers.sf.values<float>()}) == "");
+  for (const char* kind : {"out=e4m3:1x128", "out=e4m3:1x128 dir=row,col", "out=e4m3:1x32@swizzled dir=row,col",
+                           "out=e4m3:tensor", "out=e4m3:row dir=col"}) {
+    CAPTURE(kind);
+    const Problem problem = Problem::parse(std::string("quantize.packed g4 c576 in=bf16 ") + kind);
+    QuantizeCase quantize = awkward_case(problem, {kCapacity, 0, 0, 0}, 0, random);
+    const Quantize kernel = runtime().prepare_quantize(problem);
+    QuantizeBuffers buffers(quantize);
+    const OwnedStream stream;
+    const QuantizeArgs args = buffers.args(kernel);
+    const Graph graph = Graph::record(stream, [&] { kernel.launch(args, stream); });
+    for (const Sizes& sizes : std::vector<Sizes>{{1, 0, 300, 2}, {0, 0, 0, 0}, {100, 200, 300, 400}}) {
+      CAPTURE(sizes);
+      quantize.groups = reference::extents(sizes);
+      const std::vector<std::int32_t> device_sizes(sizes.begin(), sizes.end());
+      buffers.splits.upload(device_sizes.data(), device_sizes.size() * sizeof(std::int32_t));
+      buffers.poison();
+      graph.replay(stream);
+      stream.synchronize();
+      REQUIRE(difference(expected(quantize), buffers.read()) == "");
+    }
   }
 }
 

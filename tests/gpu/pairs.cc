@@ -1,9 +1,11 @@
 // Octet's quantizers feed octet's GEMM: producer and consumer agree on layouts, extents and scales.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include <fmt/format.h>
 
+#include "tests/gpu/elements.h"
 #include "tests/gpu/gemm_case.h"
 #include "tests/gpu/quantize_case.h"
 #include "tests/support/catch.h"
@@ -11,43 +13,34 @@
 namespace octet::test {
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
-
 struct Pair {
-  QuantizeData tokens, weights;
+  QuantizeCase tokens, weights;
   GemmProblem gemm;
 };
 
 Pair ordinary_pair(const GemmProblem& gemm, const Sizes& sizes, std::int64_t spare_rows, Random& random) {
   Pair pair;
   pair.gemm = gemm;
-  QuantizeProblem tokens = token_problem(gemm.groups, gemm.k);
+  Problem tokens = token_problem(gemm.groups, gemm.k);
   tokens.layout = gemm.layout;
-  tokens.alignment = gemm.alignment;
+  tokens.al = gemm.alignment;
   tokens.splits = gemm.splits;
-  pair.tokens = awkward_tokens(tokens, sizes, spare_rows, random);  // for its poisoned tail
-  const std::vector<bool> valid = valid_rows(pair.tokens.groups, pair.tokens.capacity);
-  for (std::size_t i = 0; i < pair.tokens.in.size(); ++i) {
-    if (valid[i / static_cast<std::size_t>(gemm.k)]) pair.tokens.in[i] = reference::to_bf16(random.normal());
-  }
-  pair.weights.problem = weight_problem(gemm.groups, gemm.n, gemm.k);
-  pair.weights.capacity = gemm.groups * gemm.n;
-  pair.weights.in.resize(static_cast<std::size_t>(gemm.groups * gemm.n * gemm.k));
-  for (std::uint16_t& value : pair.weights.in) value = reference::to_bf16(0.05F * random.normal());
+  pair.tokens = ordinary_case(tokens, sizes, spare_rows, random);
+  pair.weights = ordinary_case(weight_problem(gemm.groups, gemm.n, gemm.k), {}, 0, random);
   return pair;
 }
 
 struct PairResult {
-  Quantized a, b;  // as the quantizers left them
+  Results a, b;  // as the quantizers left them
   Bf16 d;
 };
 
 // Quantizers and GEMM on one stream, with no copy and no wait between them.
 PairResult run(const Pair& pair) {
-  const Quantize quantize_a = runtime().prepare(pair.tokens.problem),
-                 quantize_b = runtime().prepare(pair.weights.problem);
+  const Quantize quantize_a = runtime().prepare_quantize(pair.tokens.problem),
+                 quantize_b = runtime().prepare_quantize(pair.weights.problem);
   const Gemm gemm = runtime().prepare(pair.gemm);
-  const QuantizeBuffers a(pair.tokens), b(pair.weights);
+  QuantizeBuffers a(pair.tokens), b(pair.weights);
   const QuantizeArgs a_args = a.args(quantize_a), b_args = b.args(quantize_b);
   const Buffer d(static_cast<std::size_t>(pair.tokens.capacity * pair.gemm.n * 2));
   const OwnedStream stream;
@@ -56,20 +49,24 @@ PairResult run(const Pair& pair) {
   gemm.launch({a_args.out, b_args.out, d.at(), a_args.splits, pair.tokens.capacity, nullptr}, stream);
   stream.synchronize();
   if (!d.guards_intact()) throw std::runtime_error("the launch wrote outside D");
-  return {{a.data.values<std::uint8_t>(), a.sf.values<float>()},
-          {b.data.values<std::uint8_t>(), b.sf.values<float>()},
-          d.values<std::uint16_t>()};
+  return {a.read(), b.read(), d.values<std::uint16_t>()};
 }
 
-GemmData gemm_data(const Pair& pair, const Quantized& a, const Quantized& b) {
+std::vector<float> as_floats(const Bytes& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+GemmData gemm_data(const Pair& pair, const Results& a, const Results& b) {
   GemmData data;
   data.problem = pair.gemm;
   data.groups = pair.tokens.groups;
   data.capacity = pair.tokens.capacity;
   data.a = a.data;
-  data.sfa = a.sf;
+  data.sfa = as_floats(a.sf);
   data.b = b.data;
-  data.sfb = b.sf;
+  data.sfb = as_floats(b.sf);
   return data;
 }
 
@@ -80,10 +77,12 @@ double unquantized_metric(const Pair& pair, const Bf16& d, std::size_t group, Ra
   for (int sample = 0; sample < 500; ++sample) {
     const std::int64_t row = random.integer(pair.tokens.groups.begin[group], pair.tokens.groups.end[group] - 1);
     const std::int64_t column = random.integer(0, n - 1);
-    const std::uint16_t* a = pair.tokens.in.data() + row * k;
-    const std::uint16_t* b = pair.weights.in.data() + (static_cast<std::int64_t>(group) * n + column) * k;
+    const std::int64_t a = row * k, b = (static_cast<std::int64_t>(group) * n + column) * k;
     double exact = 0;
-    for (std::int64_t i = 0; i < k; ++i) exact += double{reference::from_bf16(a[i])} * reference::from_bf16(b[i]);
+    for (std::int64_t i = 0; i < k; ++i) {
+      exact += element_value(DType::bf16, pair.tokens.in.data(), a + i) *
+               element_value(DType::bf16, pair.weights.in.data(), b + i);
+    }
     const double got = reference::from_bf16(d[static_cast<std::size_t>(row * n + column)]);
     difference += (exact - got) * (exact - got);
     sum += exact * exact + got * got;
@@ -93,7 +92,7 @@ double unquantized_metric(const Pair& pair, const Bf16& d, std::size_t group, Ra
 
 std::string pair_fault(const Pair& pair, Random& random) {
   const PairResult result = run(pair);
-  const Quantized a = expected(pair.tokens), b = expected(pair.weights);
+  const Results a = expected(pair.tokens), b = expected(pair.weights);
   for (const std::string& text :
        {difference(a, result.a), difference(b, result.b), fault(gemm_data(pair, a, b), result.d, random)}) {
     if (!text.empty()) return text;
@@ -140,14 +139,15 @@ TEST_CASE_METHOD(GpuTest, "A01: a block of zeros has a finite scale and gives no
   INFO(random.note());
   Pair pair = ordinary_pair(packed_gemm(2, 576, 512), {128, 128}, 0, random);
   for (std::int64_t row = 0; row < 128; ++row) {
-    std::fill_n(pair.tokens.in.begin() + row * 512 + 128, 128, std::uint16_t{0});
+    std::fill_n(pair.tokens.in.begin() + (row * 512 + 128) * 2, 256, std::uint8_t{0});
   }
   const PairResult result = run(pair);
+  const std::vector<float> scales = as_floats(result.a.sf);
   for (std::size_t row = 0; row < 128; ++row) {
     CAPTURE(row);
     const auto block = result.a.data.begin() + static_cast<std::ptrdiff_t>(row * 512 + 128);
     REQUIRE(std::count(block, block + 128, 0) == 128);
-    const float scale = result.a.sf[256 + row];
+    const float scale = scales[256 + row];
     REQUIRE((std::isfinite(scale) && scale > 0));
   }
   REQUIRE(pair_fault(pair, random) == "");

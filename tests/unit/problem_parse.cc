@@ -70,18 +70,28 @@ TEST_CASE("parsing fills the fields") {
   CHECK(q.il == 1);
   CHECK(q.dir == octet::Direction::col);
   CHECK(q.in == octet::DType::fp16);
+
+  const Problem r =
+      Problem::parse("convert.packed g8 c64 a=e4m3:1x32 out=e4m3:1x32@swizzled dir=col from=te to=deepgemm");
+  CHECK(r.op == octet::Operation::convert);
+  CHECK(r.from == octet::Packing::te);
+  CHECK(r.to == octet::Packing::deepgemm);
+  CHECK(q.from == octet::Packing::octet);
+  CHECK(q.to == octet::Packing::octet);
 }
 
 TEST_CASE("items come in any order and with any spaces, and print in one") {
   const std::string canonical = "gemm.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:128x128 d=bf16 splits=i64 +bias +acc";
   CHECK(Problem::parse("gemm.packed +acc d=bf16 k2048\tb=e4m3:128x128 splits=i64 a=e4m3:1x128  g8 +bias n7168")
             .to_string() == canonical);
+  CHECK(Problem::parse("convert.packed splits=i64 to=te c64 from=deepgemm out=e4m3:1x32 dir=col g8").to_string() ==
+        "convert.packed g8 c64 out=e4m3:1x32 dir=col from=deepgemm to=te splits=i64");
   CHECK(Problem::parse("  \n" + canonical + " \r\n").to_string() == canonical);
 }
 
 TEST_CASE("defaults may be written and are not printed") {
-  CHECK(Problem::parse("quantize.packed g8 c64 in=bf16 act=none gate=first out=e4m3:1x128@mn_major dir=row splits=i32 "
-                       "w=single")
+  CHECK(Problem::parse("quantize.packed g8 c64 in=bf16 act=none gate=first out=e4m3:1x128@mn_major dir=row from=octet "
+                       "to=octet splits=i32 w=single")
             .to_string() == "quantize.packed g8 c64 in=bf16 out=e4m3:1x128");
 }
 
@@ -108,6 +118,18 @@ TEST_CASE("the typed problems are the parsed ones") {
   weights.columns = 2048;
   weights.out = octet::e4m3_128x128();
   CHECK(weights.to_problem() == Problem::parse("quantize.uniform g8 n7168 k2048 in=bf16 out=e4m3:128x128"));
+  octet::QuantizeProblem masked;
+  masked.layout = octet::Layout::masked;
+  masked.groups = 8;
+  masked.rows_per_group = 512;
+  masked.columns = 2048;
+  masked.in = octet::DType::f32;
+  masked.act = octet::Activation::swiglu;
+  masked.dir = octet::Direction::row_col;
+  masked.splits.is_i64 = true;
+  masked.flags = static_cast<std::uint32_t>(octet::Flag::probs) | static_cast<std::uint32_t>(octet::Flag::noop);
+  CHECK(masked.to_problem() == Problem::parse("quantize.masked g8 m512 c2048 in=f32 act=swiglu out=e4m3:1x128 "
+                                              "dir=row,col splits=i64 +probs +noop"));
 }
 
 TEST_CASE("an unknown word is refused with the nearest known one") {
@@ -128,6 +150,9 @@ TEST_CASE("an unknown word is refused with the nearest known one") {
   check_says("gemm.packed act=swglu", "did you mean 'swiglu'?");
   check_says("gemm.packed splits=i32/end", "did you mean 'i32/ends'?");
   check_says("gemm.packed dir=row,cool", "did you mean 'row,col'?");
+  check_says("convert.packed from=deepgem", "did you mean 'deepgemm'?");
+  check_says("convert.packed to=tee", "did you mean 'te'?");
+  check_says("convert.packed form=te", "did you mean from=octet|deepgemm|te?");
 }
 
 TEST_CASE("an item given twice is refused, whatever its values") {
@@ -186,6 +211,9 @@ TEST_CASE("comparing and hashing see every field") {
                            "gemm.packed g8 n64 k64 gate=second",
                            "gemm.packed g8 n64 k64 il=1",
                            "gemm.packed g8 n64 k64 dir=col",
+                           "gemm.packed g8 n64 k64 from=te",
+                           "gemm.packed g8 n64 k64 from=deepgemm",
+                           "gemm.packed g8 n64 k64 to=te",
                            "gemm.packed g8 n64 k64 splits=i64",
                            "gemm.packed g8 n64 k64 splits=i32/ends",
                            "gemm.packed g8 n64 k64 w=pointers",

@@ -31,6 +31,8 @@ class RandomProblems {
     p.gate_second = maybe();
     p.il = maybe() ? static_cast<std::int32_t>(size_()) : 0;
     p.dir = pick<octet::Direction>(3);
+    p.from = pick<octet::Packing>(3);
+    p.to = pick<octet::Packing>(3);
     p.splits = {maybe(), pick<octet::SplitsForm>(3)};
     p.weights_by_pointer = maybe();
     p.flags = maybe() ? 0 : std::uniform_int_distribution<std::uint32_t>(0, (1u << 10) - 1)(random_);

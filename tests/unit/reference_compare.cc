@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "octet/error.h"
+#include "octet/layout.h"
 #include "octet/reference.h"
 #include "tests/support/catch.h"
 
@@ -36,18 +37,26 @@ struct Result {
     QuantizeProblem tokens;
     tokens.groups = problem.groups;
     tokens.columns = problem.k;
-    a.resize(capacity * problem.k);
-    sfa.resize(reference::scale_count(tokens, capacity));
     const auto x = reference::random_tokens(capacity, problem.k, 1);
-    reference::quantize_rows(tokens, x.data(), groups, capacity, a.data(), sfa.data());
+    quantize(tokens, x, groups, a, sfa);
     QuantizeProblem weights = tokens;
     weights.layout = Layout::uniform;
     weights.rows_per_group = problem.n;
     weights.out = problem.b;
     const auto w = reference::random_weights(problem.groups, problem.n, problem.k, 2);
-    b.resize(w.size());
-    sfb.resize(reference::scale_count(weights));
-    reference::quantize_blocks(weights, w.data(), b.data(), sfb.data());
+    quantize(weights, w, reference::uniform_extents(problem.groups, problem.n), b, sfb);
+  }
+  void quantize(const QuantizeProblem& what, const std::vector<std::uint16_t>& in,
+                const reference::GroupExtents& extents, std::vector<std::uint8_t>& data, std::vector<float>& sf) {
+    const QuantizedBytes bytes = quantize_shape(what.to_problem(), capacity).row;
+    data.resize(bytes.data);
+    sf.resize(bytes.sf / sizeof(float));
+    reference::QuantizeInputs inputs;
+    inputs.in = in.data();
+    reference::QuantizeOutputs outputs;
+    outputs.data = data.data();
+    outputs.sf = sf.data();
+    reference::quantize(what.to_problem(), inputs, extents, capacity, outputs);
   }
   std::uint16_t& at(std::int64_t row, std::int64_t n) { return d[row * problem.n + n]; }
   std::vector<GroupError> compare(std::int64_t samples, int threads = 1) const {

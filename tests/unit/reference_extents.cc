@@ -59,3 +59,14 @@ TEST_CASE("reference: impossible sizes are refused") {
   CHECK_THROWS_WITH(extents({largest, 1}), Catch::Contains("2^63"));
   CHECK_THROWS_WITH(extents({largest - 1, 0}, 128), Catch::Contains("2^63"));
 }
+
+TEST_CASE("reference: masked and uniform groups start at multiples of their room") {
+  const auto masked = reference::masked_extents({3, 0, 8}, 8);
+  CHECK(masked.begin == Rows{0, 8, 16});
+  CHECK(masked.end == Rows{3, 8, 24});
+  const auto uniform = reference::uniform_extents(3, 5);
+  CHECK(uniform.begin == Rows{0, 5, 10});
+  CHECK(uniform.end == Rows{5, 10, 15});
+  CHECK_THROWS_WITH(reference::masked_extents({3, 9}, 8), Catch::Contains("group 1 has 9 rows"));
+  CHECK_THROWS_WITH(reference::masked_extents({-1}, 8), Catch::Contains("group 0 has -1 rows"));
+}

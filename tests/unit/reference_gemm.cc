@@ -183,7 +183,12 @@ TEST_CASE("A01: a zero block quantized and multiplied gives no NaN") {
   quantize.groups = 2;
   quantize.columns = 512;
   gemm.fill_random(1, false);
-  reference::quantize_rows(quantize, tokens.data(), gemm.groups, 256, gemm.a.data(), gemm.sfa.data());
+  reference::QuantizeInputs inputs;
+  inputs.in = tokens.data();
+  reference::QuantizeOutputs outputs;
+  outputs.data = gemm.a.data();
+  outputs.sf = gemm.sfa.data();
+  reference::quantize(quantize.to_problem(), inputs, gemm.groups, 256, outputs);
   const auto d = gemm.run();
   CHECK(std::none_of(d.begin(), d.end(), [](double x) { return std::isnan(x); }));
 

@@ -1,63 +1,18 @@
-// Quantization of whole buffers against digests of an independent source, and what it must not touch.
+// Quantization of large buffers against digests of an independent source, and what it must not touch.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "octet/error.h"
-#include "octet/reference.h"
 #include "tests/support/catch.h"
-#include "tests/support/golden.h"
+#include "tests/unit/reference_case.h"
 
 using namespace octet;
-using octet::test::digest;
-using octet::test::hex;
-using octet::test::number;
-using octet::test::Words;
+using namespace octet::test;
 
 namespace {
-
-constexpr std::uint16_t kNaN = 0x7FC0, kInf = 0x7F80;
-constexpr std::uint8_t kCanaryByte = 0xA5;
-const float kCanary = std::bit_cast<float>(0xFFA5A5A5u);  // a NaN with a payload
-
-bool is_canary(float value) { return std::bit_cast<std::uint32_t>(value) == std::bit_cast<std::uint32_t>(kCanary); }
-
-struct Output {
-  std::vector<std::uint8_t> data;
-  std::vector<float> sf;
-};
-
-// Tokens with outputs full of canaries.
-struct Tokens {
-  QuantizeProblem problem;
-  reference::GroupExtents groups;
-  std::int64_t capacity;
-  std::vector<std::uint16_t> in;
-
-  Tokens(const std::vector<std::int64_t>& sizes, std::int64_t alignment, std::int64_t rows, std::int64_t columns)
-      : groups(reference::extents(sizes, alignment)), capacity(rows), in(reference::random_tokens(rows, columns, 3)) {
-    problem.layout = alignment == 0 ? Layout::packed : Layout::padded;
-    problem.alignment = alignment;
-    problem.groups = static_cast<std::int64_t>(sizes.size());
-    problem.columns = columns;
-  }
-  std::uint16_t& at(std::int64_t row, std::int64_t column) { return in[row * problem.columns + column]; }
-  bool valid(std::int64_t row) const {
-    for (std::size_t g = 0; g < groups.begin.size(); ++g)
-      if (groups.begin[g] <= row && row < groups.end[g]) return true;
-    return false;
-  }
-  Output run() const {
-    Output out{std::vector<std::uint8_t>(in.size(), kCanaryByte),
-               std::vector<float>(reference::scale_count(problem, capacity), kCanary)};
-    reference::quantize_rows(problem, in.data(), groups, capacity, out.data.data(), out.sf.data());
-    return out;
-  }
-};
 
 std::vector<Words> lines_of(const std::vector<Words>& lines, const std::string& kind) {
   std::vector<Words> found;
@@ -65,9 +20,14 @@ std::vector<Words> lines_of(const std::vector<Words>& lines, const std::string& 
   return found;
 }
 
+Bytes bytes_of(const std::vector<std::uint16_t>& elements) {
+  const auto* first = reinterpret_cast<const std::uint8_t*>(elements.data());
+  return {first, first + elements.size() * 2};
+}
+
 // Checks the "data" and "sf" lines of one recipe; returns how many there were.
-int check_digests(const std::vector<Words>& lines, const Recipe& recipe, const Output& out, std::int64_t data_row_bytes,
-                  std::int64_t sf_row_count) {
+int check_digests(const std::vector<Words>& lines, const Recipe& recipe, const QuantizeBuffers& out,
+                  std::int64_t data_row_bytes, std::int64_t sf_row_count) {
   int checked = 0;
   for (const Words& line : lines) {
     if ((line[0] != "data" && line[0] != "sf") || line[1] != to_string(recipe.type)) continue;
@@ -77,7 +37,7 @@ int check_digests(const std::vector<Words>& lines, const Recipe& recipe, const O
     if (line[0] == "data")
       CHECK(digest(out.data.data() + row * data_row_bytes, data_row_bytes) == hex(line[4]));
     else
-      CHECK(digest(out.sf.data() + row * sf_row_count, sf_row_count * sizeof(float)) == hex(line[4]));
+      CHECK(digest(as<float>(out.sf) + row * sf_row_count, sf_row_count * sizeof(float)) == hex(line[4]));
     ++checked;
   }
   return checked;
@@ -86,156 +46,166 @@ int check_digests(const std::vector<Words>& lines, const Recipe& recipe, const O
 }  // namespace
 
 TEST_CASE("reference: 1x128 of 130 x 2880 tokens with special values, bit for bit") {
-  const auto lines = octet::test::golden_lines("quantize_tokens.txt");
+  const auto lines = golden_lines("quantize_tokens.txt");
   const Words size = lines_of(lines, "problem").at(0);
   const std::int64_t rows = number(size[1]), columns = number(size[2]);
-  Tokens tokens({50, 0, 79, 1}, 0, rows, columns);
-  tokens.in = reference::random_tokens(rows, columns, number(size[3]));
+  QuantizeCase c("quantize.packed g4 c2880 in=bf16 out=e4m3:1x128", {50, 0, 79, 1}, rows);
+  c.in = bytes_of(reference::random_tokens(rows, columns, number(size[3])));
   for (const Words& line : lines_of(lines, "input"))
-    REQUIRE(digest(&tokens.at(number(line[1]), 0), columns * 2) == hex(line[2]));
+    REQUIRE(digest(c.in.data() + number(line[1]) * columns * 2, columns * 2) == hex(line[2]));
   for (const Words& line : lines_of(lines, "set"))
-    std::fill_n(&tokens.at(number(line[1]), number(line[2])), number(line[3]),
-                static_cast<std::uint16_t>(hex(line[4])));
+    for (std::int64_t i = 0; i < number(line[3]); ++i)
+      c.set(number(line[1]), number(line[2]) + i, reference::from_bf16(static_cast<std::uint16_t>(hex(line[4]))));
 
   int checked = 0;
   for (auto [type, pow2] : {std::pair{DType::e4m3, false}, {DType::e4m3, true}, {DType::e5m2, false}}) {
-    tokens.problem.out.type = type;
-    tokens.problem.out.power_of_two = pow2;
-    checked += check_digests(lines, tokens.problem.out, tokens.run(), columns, 132);
+    c.problem.out->type = type;
+    c.problem.out->power_of_two = pow2;
+    checked += check_digests(lines, *c.problem.out, c.run(), columns, 132);
   }
   CHECK(checked == 3 * (130 + 23));
 }
 
 TEST_CASE("reference: 128x128 of 2 x 130 x 2880 weights, bit for bit") {
-  const auto lines = octet::test::golden_lines("quantize_weights.txt");
+  const auto lines = golden_lines("quantize_weights.txt");
   const Words size = lines_of(lines, "problem").at(0);
-  QuantizeProblem problem;
-  problem.layout = Layout::uniform;
-  problem.groups = number(size[1]);
-  problem.rows_per_group = number(size[2]);
-  problem.columns = number(size[3]);
-  problem.out = e4m3_128x128();
-  const auto in = reference::random_weights(problem.groups, problem.rows_per_group, problem.columns, number(size[4]));
+  QuantizeCase c("quantize.uniform g2 n130 k2880 in=bf16 out=e4m3:128x128", {}, 0);
+  c.in = bytes_of(reference::random_weights(c.problem.g, c.problem.n, c.problem.k, number(size[4])));
   for (const Words& line : lines_of(lines, "input"))
-    REQUIRE(digest(in.data() + number(line[1]) * problem.columns, problem.columns * 2) == hex(line[2]));
+    REQUIRE(digest(c.in.data() + number(line[1]) * c.problem.k * 2, c.problem.k * 2) == hex(line[2]));
 
   int checked = 0;
   for (bool pow2 : {false, true}) {
-    problem.out.power_of_two = pow2;
-    Output out{std::vector<std::uint8_t>(in.size(), kCanaryByte),
-               std::vector<float>(reference::scale_count(problem), kCanary)};
-    reference::quantize_blocks(problem, in.data(), out.data.data(), out.sf.data());
-    checked += check_digests(lines, problem.out, out, problem.columns, 23);
+    c.problem.out->power_of_two = pow2;
+    checked += check_digests(lines, *c.problem.out, c.run(), c.problem.k, 23);
   }
   CHECK(checked == 2 * (260 + 4));
 }
 
-TEST_CASE("A01: a block of zeros becomes zero bytes and a finite, positive scale") {
-  Tokens tokens({128, 128}, 0, 256, 512);
-  for (std::int64_t row = 0; row < 128; ++row) std::fill_n(&tokens.at(row, 128), 128, std::uint16_t{0});
-  const Output out = tokens.run();
-  for (std::int64_t row = 0; row < 128; ++row) {
-    CHECK(out.sf[256 + row] == 1.0f);
-    CHECK(std::all_of(&out.data[row * 512 + 128], &out.data[row * 512 + 256], [](int byte) { return byte == 0; }));
-  }
-}
-
-TEST_CASE("A05: special elements change their own block alone") {
-  const Tokens plain({3, 2}, 0, 5, 300);
-  const Output want = plain.run();
-  struct Case {
-    std::uint16_t element;
-    std::uint8_t byte;
-    bool unit_scale;
-  };
-  for (const Case& special : {Case{kInf, 0x7E, true}, Case{0xFF80, 0xFE, true}, Case{kNaN, 0x7F, false}}) {
-    Tokens tokens = plain;
-    tokens.at(3, 200) = special.element;
-    const Output got = tokens.run();
-    CAPTURE(special.element);
-    CHECK(got.data[3 * 300 + 200] == special.byte);
-    for (std::int64_t row = 0; row < 5; ++row) {
-      for (std::int64_t column = 0; column < 300; ++column) {
-        if (row == 3 && column / 128 == 1) continue;
-        REQUIRE(got.data[row * 300 + column] == want.data[row * 300 + column]);
-        REQUIRE(got.sf[column / 128 * 8 + row] == want.sf[column / 128 * 8 + row]);
-      }
-    }
-    CHECK((got.sf[8 + 3] == 1.0f) == special.unit_scale);
-  }
-}
-
-TEST_CASE("reference: a NaN element does not reach its block's scale") {
-  Tokens tokens({1}, 0, 1, 128);
-  std::fill_n(&tokens.at(0, 0), 128, std::uint16_t{0x3F80});  // 1.0
-  tokens.at(0, 7) = kNaN;
-  const Output out = tokens.run();
-  CHECK(out.sf[0] == 1.0f / 448.0f);
-  for (std::int64_t column = 0; column < 128; ++column) CHECK(out.data[column] == (column == 7 ? 0x7F : 0x7E));
-}
-
 TEST_CASE("A16: rows outside every group are neither read into a scale nor written") {
-  for (std::int64_t alignment : {0, 8}) {
-    Tokens tokens({3, 0, 9, 1}, alignment, 37, 144);
-    const Output clean = tokens.run();
-    for (std::int64_t row = 0; row < tokens.capacity; ++row)
-      if (!tokens.valid(row)) std::fill_n(&tokens.at(row, 0), 144, kNaN);
-    const Output out = tokens.run();
-    CAPTURE(alignment);
-    for (std::int64_t row = 0; row < tokens.capacity; ++row) {
-      const auto* bytes = &out.data[row * 144];
+  for (const char* layout : {"packed g4", "padded g4 al8"}) {
+    QuantizeCase c("quantize." + std::string(layout) + " c144 in=bf16 out=e4m3:1x128", {3, 0, 9, 1}, 37);
+    const QuantizeBuffers poisoned = c.run();  // rows of no group are NaN
+    for (std::int64_t row = 0; row < 37; ++row)
+      for (std::int64_t column = 0; column < 144 && !c.exists(row); ++column) c.set(row, column, 1.0f);
+    const QuantizeBuffers clean = c.run();
+    CHECK(poisoned.data == clean.data);
+    CHECK(poisoned.sf == clean.sf);
+    CAPTURE(layout);
+    for (std::int64_t row = 0; row < 37; ++row) {
       CAPTURE(row);
-      if (tokens.valid(row)) {
-        CHECK(std::equal(bytes, bytes + 144, &clean.data[row * 144]));
-        for (int block : {0, 1}) CHECK(out.sf[block * 40 + row] == clean.sf[block * 40 + row]);
-      } else {
-        CHECK(std::all_of(bytes, bytes + 144, [](int byte) { return byte == kCanaryByte; }));
-        for (int block : {0, 1}) CHECK(is_canary(out.sf[block * 40 + row]));
-      }
+      CHECK(is_canary(clean.data, static_cast<std::size_t>(row * 144), 144) != c.exists(row));
+      for (std::int64_t block : {0, 1})
+        CHECK(is_canary(clean.sf, static_cast<std::size_t>(block * 40 + row) * 4, 4) != c.exists(row));
     }
   }
 }
 
-TEST_CASE("reference: the padding of a row of scales is written") {
-  const Output out = Tokens({1}, 0, 5, 144).run();
-  for (int block : {0, 1}) {
-    CHECK(is_canary(out.sf[block * 8 + 4]));  // a tail row is not padding
-    for (int slot : {5, 6, 7}) CHECK(out.sf[block * 8 + slot] == 1.0f);
+TEST_CASE("reference: the padding of a row of scales is written, the tail is not") {
+  const QuantizeBuffers out = QuantizeCase("quantize.packed g1 c144 in=bf16 out=e4m3:1x128", {1}, 5).run();
+  for (std::size_t block : {0, 1}) {
+    CHECK(is_canary(out.sf, (block * 8 + 4) * 4, 4));
+    for (std::size_t slot : {5, 6, 7}) CHECK(as<float>(out.sf)[block * 8 + slot] == 1.0f);
   }
+}
+
+TEST_CASE("reference: masked columnwise data of rows past the count are zeros, their blocks' scales neutral") {
+  const std::vector<std::int64_t> counts = {2, 0};
+  for (const char* recipe : {"1x128", "1x32"}) {
+    const std::string text = std::string("quantize.masked g2 c16 m160 in=bf16 dir=row,col out=e4m3:") + recipe;
+    const QuantizeBuffers out = QuantizeCase(text, counts, 320).run();
+    const std::size_t ld = 384 + 256;
+    for (std::size_t column = 0; column < 16; ++column) {
+      for (std::size_t row = 2; row < 512; ++row) REQUIRE(out.data_col[column * ld + row] == 0);
+      CHECK(is_canary(out.data_col, column * ld + 512, ld - 512));
+    }
+    if (recipe[2] == '3') {
+      for (std::size_t i = 128; i < 10 * 128; ++i) REQUIRE(out.sf_col[i] == 0);
+    } else {
+      for (std::size_t i = 16; i < 4 * 16; ++i) REQUIRE(as<float>(out.sf_col)[i] == 1.0f);
+    }
+    CHECK(is_canary(out.data, 2 * 16, (320 - 2) * 16));
+  }
+}
+
+TEST_CASE("reference: a raised noop flag leaves everything as it was") {
+  QuantizeCase c(
+      "quantize.packed g2 c40 in=bf16 act=swiglu out=e4m3:tensor dir=row,col +probs +grad +dbias +amax +noop", {3, 2},
+      6);
+  c.noop = true;
+  const QuantizeBuffers out = c.run();
+  for (const Bytes* bytes : {&out.data, &out.sf, &out.data_col, &out.sf_col, &out.amax, &out.dprobs, &out.dbias}) {
+    CHECK(!bytes->empty());
+    CHECK(is_canary(*bytes, 0, bytes->size()));
+  }
+  c.noop = false;
+  CHECK(!is_canary(c.run().data, 0, 1));
+}
+
+TEST_CASE("reference: empty groups have neutral scales and zero sums") {
+  QuantizeCase c("quantize.packed g3 c8 in=bf16 out=e4m3:tensor dir=row,col +dbias +amax +grad", {0, 2, 0}, 2);
+  const QuantizeBuffers out = c.run();
+  for (std::size_t g : {0, 2}) {
+    CHECK(as<float>(out.sf)[g] == 1.0f);
+    CHECK(as<float>(out.amax)[g] == 0.0f);
+    for (std::size_t f = 0; f < 8; ++f) CHECK(as<float>(out.dbias)[g * 8 + f] == 0.0f);
+  }
+  CHECK(as<float>(out.sf)[1] == as<float>(out.amax)[1] / 448.0f);
 }
 
 TEST_CASE("reference: nothing to quantize needs no memory") {
-  QuantizeProblem problem;
-  problem.columns = 256;
-  problem.groups = 3;
-  CHECK_NOTHROW(reference::quantize_rows(problem, nullptr, reference::extents({0, 0, 0}), 0, nullptr, nullptr));
-  CHECK_NOTHROW(reference::quantize_rows(problem, nullptr, reference::extents({0, 0, 0}), 8, nullptr, nullptr));
-  CHECK_THROWS_WITH(reference::quantize_rows(problem, nullptr, reference::extents({0, 1, 0}), 8, nullptr, nullptr),
-                    Catch::Contains("in is null"));
+  for (const char* recipe : {"1x128", "row", "1x32", "1x32@swizzled", "128x128"}) {
+    QuantizeCase c("quantize.packed g3 c256 in=bf16 dir=row out=e4m3:" + std::string(recipe), {0, 0, 0}, 8);
+    CHECK_NOTHROW(reference::quantize(c.problem, {}, c.groups, 0, {}));
+    CHECK_NOTHROW(reference::quantize(c.problem, {}, c.groups, 8, {}));
+    c.groups = reference::extents({0, 1, 0});
+    CHECK_THROWS_WITH(reference::quantize(c.problem, {}, c.groups, 8, {}), Catch::Contains("in is null"));
+  }
 }
 
-TEST_CASE("reference: quantize refuses what it does not implement") {
-  Tokens tokens({4}, 0, 4, 128);
-  SECTION("a group past the capacity") {
-    tokens.groups.end[0] = 5;
-    CHECK_THROWS_WITH(tokens.run(), Catch::Contains("rows [0, 5)") && Catch::Contains("capacity of 4"));
-  }
-  SECTION("extents of another number of groups") {
-    tokens.problem.groups = 2;
-    CHECK_THROWS_WITH(tokens.run(), Catch::Contains("2 groups"));
-  }
-  SECTION("another recipe") {
-    tokens.problem.out = e4m3_128x128();
-    CHECK_THROWS_WITH(tokens.run(), Catch::Contains("1x128"));
-  }
-  SECTION("another input type") {
-    tokens.problem.in = DType::f32;
-    CHECK_THROWS_WITH(tokens.run(), Catch::Contains("in=f32"));
-  }
-  SECTION("weights as tokens") {
-    tokens.problem.layout = Layout::uniform;
-    CHECK_THROWS_AS(tokens.run(), Error);
-  }
+TEST_CASE("reference: what there is to read and to write must be there") {
+  QuantizeCase c("quantize.packed g2 c8 in=bf16 act=swiglu out=e4m3:tensor dir=row,col +probs +grad +dbias +amax +bias",
+                 {1, 1}, 2);
+  QuantizeBuffers buffers(c.shape);
+  const auto run = [&](auto remove) {
+    reference::QuantizeInputs in = c.inputs();
+    reference::QuantizeOutputs out = buffers.pointers();
+    remove(in, out);
+    reference::quantize(c.problem, in, c.groups, c.capacity, out);
+  };
+  CHECK_NOTHROW(run([](auto&, auto&) {}));
+  CHECK_THROWS_WITH(run([](auto& in, auto&) { in.pre = nullptr; }), Catch::Contains("pre is null"));
+  CHECK_THROWS_WITH(run([](auto& in, auto&) { in.bias = nullptr; }), Catch::Contains("bias is null"));
+  CHECK_THROWS_WITH(run([](auto& in, auto&) { in.probs = nullptr; }), Catch::Contains("probs is null"));
+  CHECK_THROWS_WITH(run([](auto&, auto& out) { out.data = nullptr; }), Catch::Contains("data is null"));
+  CHECK_THROWS_WITH(run([](auto&, auto& out) { out.sf_col = nullptr; }), Catch::Contains("sf_col is null"));
+  CHECK_THROWS_WITH(run([](auto&, auto& out) { out.amax = nullptr; }), Catch::Contains("amax is null"));
+  CHECK_THROWS_WITH(run([](auto&, auto& out) { out.dbias = nullptr; }), Catch::Contains("dbias is null"));
+  CHECK_THROWS_WITH(run([](auto&, auto& out) { out.dprobs = nullptr; }), Catch::Contains("dprobs is null"));
+}
+
+TEST_CASE("reference: quantize refuses what does not go together") {
+  const auto run = [](const std::string& text, const std::vector<std::int64_t>& sizes, std::int64_t rows) {
+    QuantizeCase(text, sizes, rows).run();
+  };
+  CHECK_THROWS_WITH(run("quantize.packed g1 c128 in=bf16 out=e4m3:1x128", {5}, 4),
+                    Catch::Contains("rows [0, 5)") && Catch::Contains("capacity of 4"));
+  CHECK_THROWS_WITH(run("quantize.packed g2 c128 in=bf16 out=e4m3:1x128", {4}, 4), Catch::Contains("2 groups"));
+  CHECK_THROWS_WITH(run("quantize.dense g1 c128 in=bf16 out=e4m3:1x128", {3}, 4), Catch::Contains("fills the buffer"));
+  CHECK_THROWS_WITH(run("quantize.packed g1 c128 in=bf16 out=e4m3:128x128@block2d_t", {4}, 4),
+                    Catch::Contains("block2d_t of packed groups"));
+  CHECK_THROWS_WITH(run("quantize.packed g1 c128 in=bf16 out=e4m3:1x128@block2d", {4}, 4),
+                    Catch::Contains("rowwise scales in block2d"));
+  CHECK_THROWS_WITH(run("quantize.packed g1 c128 in=bf16 out=e4m3:32x32", {4}, 4), Catch::Contains("32x32"));
+  CHECK_THROWS_WITH(run("quantize.packed g1 c128 in=bf16 out=bf16:1x128", {4}, 4), Catch::Contains("not an FP8 type"));
+  CHECK_THROWS_WITH(run("quantize.packed g1 c128 in=bf16 out=e4m3:1x128 +given", {4}, 4), Catch::Contains("+given"));
+  CHECK_THROWS_WITH(run("quantize.packed g1 c128 in=bf16 act=swiglu il=24 out=e4m3:1x128", {4}, 4),
+                    Catch::Contains("il=24"));
+  CHECK_THROWS_WITH(run("quantize.packed g1 c128 in=bf16 act=silu out=e4m3:1x128 +dbias", {4}, 4),
+                    Catch::Contains("add +grad"));
+  QuantizeCase narrow("quantize.packed g1 c128 in=bf16 out=e4m3:1x128", {4}, 4);
+  narrow.problem.in = DType::e4m3;
+  CHECK_THROWS_WITH(narrow.run(), Catch::Contains("in=e4m3"));
 }
 
 TEST_CASE("reference: test data spread over magnitudes, the same for a seed") {

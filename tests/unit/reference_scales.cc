@@ -73,18 +73,42 @@ TEST_CASE("reference: an amax that is negative or NaN is refused") {
   CHECK_THROWS_WITH(block_scale(0.0f, DType::e4m3, DType::e4m3), Catch::Contains("in=e4m3"));
 }
 
-TEST_CASE("reference: how many scales an output has") {
-  QuantizeProblem tokens;
-  tokens.columns = 2880;
-  CHECK(reference::scale_count(tokens, 130) == 23 * 132);
-  CHECK(reference::scale_count(tokens, 0) == 0);
-  QuantizeProblem weights;
-  weights.layout = Layout::uniform;
-  weights.out = e4m3_128x128();
-  weights.groups = 3;
-  weights.rows_per_group = 130;
-  weights.columns = 2880;
-  CHECK(reference::scale_count(weights) == 3 * 2 * 23);
-  weights.out = e4m3_1x128();
-  CHECK_THROWS_WITH(reference::scale_count(weights), Catch::Contains("128x128"));
+TEST_CASE("A07: E8M0 scales never let a block's maximum saturate, nor waste a binade") {
+  for (DType type : {DType::e4m3, DType::e5m2}) {
+    const float limit = type == DType::e4m3 ? 448.0f : 57344.0f;
+    for (std::uint32_t word = 0x0C00; word < 0x7F80; ++word) {  // above 448 * 2^-127
+      const float amax = f32(word << 16);
+      const std::uint8_t byte = reference::e8m0_scale(amax, type);
+      if (byte == 0) continue;
+      REQUIRE(amax <= limit * reference::from_e8m0(byte));
+      REQUIRE(amax * (1 + 0x1p-22f) >= limit * reference::from_e8m0(static_cast<std::uint8_t>(byte - 1)));
+      const float scaled = amax * reference::e8m0_multiplier(byte);
+      const float kept = reference::from_fp8(reference::to_fp8(scaled, type), type);
+      REQUIRE(std::abs(kept - scaled) <= scaled * (type == DType::e4m3 ? 0.0625f : 0.125f));
+    }
+  }
+}
+
+TEST_CASE("A04: E8M0 byte 0 is 2^-127, byte 255 is NaN, the multiplier is the reciprocal") {
+  CHECK(reference::from_e8m0(0) == 0x1p-127f);
+  CHECK(reference::from_e8m0(127) == 1.0f);
+  CHECK(reference::from_e8m0(254) == 0x1p127f);
+  CHECK(std::isnan(reference::from_e8m0(255)));
+  CHECK(reference::e8m0_multiplier(254) == 0x1p-127f);
+  for (int byte = 0; byte < 255; ++byte) {
+    const auto b = static_cast<std::uint8_t>(byte);
+    CHECK(reference::from_e8m0(b) * reference::e8m0_multiplier(b) == 1.0f);
+  }
+}
+
+TEST_CASE("reference: an infinite amax has E8M0 byte 254, zero and below 2^-127 byte 0") {
+  for (DType type : {DType::e4m3, DType::e5m2}) {
+    CHECK(reference::e8m0_scale(std::numeric_limits<float>::infinity(), type) == 254);
+    CHECK(reference::e8m0_scale(0.0f, type) == 0);
+    CHECK(reference::e8m0_scale(std::numeric_limits<float>::denorm_min(), type) == 0);
+    CHECK(reference::e8m0_scale(std::numeric_limits<float>::max(), type) < 254);
+    CHECK_THROWS_AS(reference::e8m0_scale(-1.0f, type), Error);
+  }
+  CHECK(reference::e8m0_scale(448 * 0x1p-127f, DType::e4m3) == 0);
+  CHECK(reference::e8m0_scale(449 * 0x1p-127f, DType::e4m3) == 1);
 }

@@ -138,7 +138,7 @@ TEST_CASE("templates: a folder with the built-in ones gives the same source") {
 
 TEST_CASE("templates: a folder's templates are used in place of the built-in ones") {
   const ScratchFolder folder;
-  write_templates(folder.string(), {{"quantize_blocks.cu", "// mine\n#include \"deep/part.cuh\"\n"},
+  write_templates(folder.string(), {{"quantize_tiles.cu", "// mine\n#include \"deep/part.cuh\"\n"},
                                     {"deep/part.cuh", "#if OCTET_QUANTIZE\n// quantizes\n#endif\n"}});
   octet::Options options;
   options.template_dir = folder.string();

@@ -41,6 +41,28 @@ TEST_CASE("resources: a name that is a prefix of the entry point's is another fu
   CHECK(octet::parse_resources(two_kernels, "firs").registers == 0);
 }
 
+TEST_CASE("resources: of the main entry point and its passes, the largest of each figure") {
+  const auto report = [](const std::string& name, int stack, int spills, int registers, int shared) {
+    return "ptxas info    : Compiling entry function '" + name + "' for 'sm_90a'\n" +
+           "ptxas info    : Function properties for " + name + "\nptxas         .     " + std::to_string(stack) +
+           " bytes stack frame, " + std::to_string(spills) + " bytes spill stores, " + std::to_string(spills + 4) +
+           " bytes spill loads\nptxas info    : Used " + std::to_string(registers) + " registers, used 1 barriers, " +
+           std::to_string(shared) + " bytes smem\n";
+  };
+  const std::string main = report("k__sm90a", 0, 0, 60, 2048), amax = report("k__sm90a_amax", 16, 8, 64, 512),
+                    other = report("k__sm90ab", 999, 999, 255, 9999);
+  for (const std::string& log : {main + amax + other, other + amax + main, amax + other + main}) {
+    const octet::Resources resources = octet::parse_resources(log, "k__sm90a");
+    CHECK(resources.registers == 64);
+    CHECK(resources.static_shared_bytes == 2048);
+    CHECK(resources.stack_bytes == 16);
+    CHECK(resources.spill_store_bytes == 8);
+    CHECK(resources.spill_load_bytes == 12);
+  }
+  CHECK(octet::parse_resources(main + amax, "k__sm90a_amax").registers == 64);
+  CHECK(octet::parse_resources(amax, "k__sm90a").spill_store_bytes == 8);
+}
+
 TEST_CASE("resources: the report of CUDA 12.3") {
   const octet::Resources resources = octet::parse_resources(
       "ptxas info    : 0 bytes gmem\n"

@@ -18,6 +18,9 @@ const std::string kPair = " a=e4m3:1x128 b=e4m3:128x128 d=bf16";
 const Problem kGemm = Problem::parse("gemm.packed g8 n7168 k2048" + kPair);
 const Problem kTokens = Problem::parse("quantize.packed g8 c2048 in=bf16 out=e4m3:1x128");
 const Problem kWeights = Problem::parse("quantize.uniform g8 n7168 k2048 in=bf16 out=e4m3:128x128");
+const Problem kColumns = Problem::parse("quantize.packed g8 c2048 in=bf16 out=e4m3:1x128 dir=col");
+const Problem kCurrent = Problem::parse("quantize.packed g8 c2048 in=bf16 out=e4m3:tensor");
+const Problem kConvert = Problem::parse("convert.packed g8 c2048 a=e4m3:1x32 out=e4m3:1x32@swizzled");
 
 struct Case {
   Problem problem;
@@ -54,15 +57,36 @@ const std::vector<Case>& cases() {
       {kGemm, GemmConfig{64, 128, 1, 1, 8, 1, 1, true}, "gemm.resident-blocks-fit"},
       {kGemm, GemmConfig{64, 256, 1, 1, 2, 1, 2, false}, "gemm.accumulators-fit-registers"},
       {kTokens, GemmConfig{}, "quantize.config-of-quantize"},
-      {kTokens, QuantizeConfig{256, 4, 3}, "quantize.eight-rows-per-thread"},
+      {kConvert, GemmConfig{}, "quantize.config-of-quantize"},
+      {kTokens, QuantizeConfig{256, 2, 3}, "quantize.rows-per-thread"},
+      {kTokens, QuantizeConfig{256, 16, 3}, "quantize.rows-per-thread"},
+      {kWeights, QuantizeConfig{256, 4, 3}, "quantize.rows-per-thread"},
+      {kColumns, QuantizeConfig{256, 4, 3}, "quantize.rows-per-thread"},
+      {kConvert, QuantizeConfig{256, 4, 2}, "quantize.rows-per-thread"},
       {kTokens, QuantizeConfig{100, 8, 3}, "quantize.threads"},
       {kTokens, QuantizeConfig{0, 8, 3}, "quantize.threads"},
       {kTokens, QuantizeConfig{2048, 8, 1}, "quantize.threads"},
       {kWeights, QuantizeConfig{128, 8, 3}, "quantize.threads"},
+      {kCurrent, QuantizeConfig{128, 8, 3}, "quantize.threads"},
+      {kConvert, QuantizeConfig{512, 8, 2}, "quantize.threads"},
       {kTokens, QuantizeConfig{256, 8, 9}, "quantize.blocks-fit-multiprocessor"},
       {kTokens, QuantizeConfig{256, 8, 0}, "quantize.blocks-fit-multiprocessor"},
   };
   return all;
+}
+
+// Every candidate of its table is legal, and the rates fall, so that the first one is taken.
+void check_candidates(const std::string& text) {
+  INFO(text);
+  const Problem problem = Problem::parse(text);
+  REQUIRE_FALSE(octet::refuse(problem, {}));
+  const std::vector<octet::QuantizeCandidate>& candidates = octet::quantize_candidates(problem);
+  REQUIRE_FALSE(candidates.empty());
+  for (const octet::QuantizeCandidate& candidate : candidates) {
+    CHECK_FALSE(octet::refuse(octet::Spec{problem, candidate.config, "sm_90a"}, {}));
+    CHECK(candidate.gigabytes_per_s > 0);
+  }
+  CHECK(octet::select(problem).config == octet::Config(candidates.front().config));
 }
 
 }  // namespace
@@ -110,11 +134,31 @@ TEST_CASE("every candidate of the tables is legal for an ordinary problem") {
     INFO(to_string(octet::Config(candidate.config)));
     CHECK_FALSE(octet::refuse(octet::Spec{kGemm, candidate.config, "sm_90a"}, {}));
   }
-  for (const Problem& problem : {kTokens, kWeights}) {
-    for (const octet::QuantizeCandidate& candidate : octet::quantize_candidates(problem.layout)) {
-      CHECK_FALSE(octet::refuse(octet::Spec{problem, candidate.config, "sm_90a"}, {}));
+  for (const std::string layout :
+       {"packed g8 c2048", "padded g8 c2048 al64", "masked g8 m64 c2048", "uniform g8 n7168 k2048"}) {
+    for (const std::string in : {"bf16", "fp16", "f32"}) {
+      for (const std::string act : {"", " act=gelu", " act=swiglu", " act=gelu +grad", " act=swiglu +grad"}) {
+        check_candidates("activation." + layout + " d=" + in + " in=" + in + (act.empty() ? " act=relu" : act));
+        for (const std::string out : {"tensor", "row", "1x128", "128x128", "1x32"}) {
+          check_candidates("quantize." + layout + " in=" + in + " out=e4m3:" + out + act);
+          check_candidates("quantize." + layout + " in=" + in + " out=e4m3:" + out + act + " dir=row,col");
+        }
+        check_candidates("quantize." + layout + " in=" + in + " out=e4m3:tensor +given" + act);
+      }
     }
+    check_candidates("dequantize." + layout + " a=e4m3:row d=bf16");
+    check_candidates("convert." + layout + " a=e4m3:1x32 out=e4m3:1x32@swizzled");
   }
+}
+
+TEST_CASE("rows alone may be quantized four at a time, by threads of any whole warps") {
+  for (const QuantizeConfig& config :
+       {QuantizeConfig{32, 4, 16}, QuantizeConfig{128, 4, 4}, QuantizeConfig{1024, 8, 1}}) {
+    INFO(to_string(octet::Config(config)));
+    CHECK_FALSE(octet::refuse(octet::Spec{kTokens, config, "sm_90a"}, {}));
+    CHECK(octet::refuse(octet::Spec{kColumns, config, "sm_90a"}, {}));
+  }
+  CHECK_FALSE(octet::refuse(octet::Spec{kCurrent, QuantizeConfig{256, 4, 3}, "sm_90a"}, {}));
 }
 
 TEST_CASE("shared memory grows with everything that is kept in it") {

@@ -27,18 +27,18 @@ const std::string kBlocks = " in=bf16 out=e4m3:128x128";
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {"wgrad.packed g16 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32", "operation.implemented", unsupported, "wgrad"},
-      {"activation.dense c64", "operation.implemented", unsupported, "use gemm or quantize"},
+      {"wgrad.dense n64 k64", "operation.implemented", unsupported,
+       "use gemm or quantize or activation or dequantize or convert"},
       {"gemm.masked g32 m4096 n4096 k7168" + kPair, "layout.implemented", unsupported, "use packed or padded"},
       {"gemm.dense n4096 k7168" + kPair, "layout.implemented", unsupported, "gemm.dense"},
       {"gemm.uniform g2 n4096 k7168" + kPair, "layout.implemented", unsupported, "gemm.uniform"},
-      {"quantize.masked g2 m64 c64" + kTokens, "layout.implemented", unsupported, "use packed or padded or uniform"},
+      {"quantize.dense c64" + kTokens, "layout.implemented", unsupported, "use packed or padded or masked or uniform"},
+      {"activation.dense c64 act=silu in=bf16 d=bf16", "layout.implemented", unsupported, "activation.dense"},
+      {"dequantize.dense c64 a=e4m3:1x128 d=bf16", "layout.implemented", unsupported, "dequantize.dense"},
+      {"convert.dense c64", "layout.implemented", unsupported, "convert.dense"},
       {"gemm.packed g8 n64 k64" + kPair + " +acc +bias", "flag.implemented", unsupported, "+bias +acc"},
-      {"quantize.packed g8 c64" + kTokens + " +noop", "flag.implemented", unsupported, "+noop"},
-      {"quantize.packed g8 c64 act=swiglu" + kTokens, "activation.implemented", unsupported, "act=swiglu"},
       {"gemm.packed g8 n64 k64 act=relu" + kPair, "activation.implemented", unsupported, "act=relu"},
       {"gemm.packed g8 n64 k64 out=e4m3:1x128" + kPair, "epilogue.implemented", unsupported, "out=e4m3:1x128"},
-      {"quantize.packed g8 c64 dir=col" + kTokens, "direction.implemented", unsupported, "dir=col"},
-      {"quantize.packed g8 c64 dir=row,col" + kTokens, "direction.implemented", unsupported, "dir=row,col"},
       {"gemm.packed g8 n64 k64 w=pointers" + kPair, "weights.implemented", unsupported, "[G, N, K]"},
 
       {"gemm.packed n64 k64" + kPair, "problem.missing-item", illegal, "add g<number>"},
@@ -55,6 +55,12 @@ const std::vector<Case>& cases() {
       {"quantize.packed g8 c64 in=bf16", "problem.missing-item", illegal, "add out=<type>:<recipe>"},
       {"quantize.padded g8 c64" + kTokens, "problem.missing-item", illegal, "add al<number>"},
       {"quantize.uniform g8 k64" + kBlocks, "problem.missing-item", illegal, "add n<number>"},
+      {"quantize.masked g8 c64" + kTokens, "problem.missing-item", illegal, "add m<number>"},
+      {"activation.packed g8 c64 in=bf16 d=bf16", "problem.missing-item", illegal, "add act=<name>"},
+      {"activation.packed g8 c64 in=bf16 act=silu", "problem.missing-item", illegal, "add d=<type>"},
+      {"dequantize.packed g8 c64 d=bf16", "problem.missing-item", illegal, "add a=<type>:<recipe>"},
+      {"dequantize.packed g8 c64 a=e4m3:1x128", "problem.missing-item", illegal, "add d=<type>"},
+      {"convert.packed g8 c64 a=e4m3:1x32", "problem.missing-item", illegal, "add out=<type>:<recipe>"},
       {"gemm.packed g8 n64 k64 c64" + kPair, "problem.unused-item", illegal, "does not take c<number>"},
       {"gemm.packed g8 n64 k64 m64" + kPair, "problem.unused-item", illegal, "does not take m<number>"},
       {"gemm.packed g8 n64 k64 al64" + kPair, "problem.unused-item", illegal, "does not take al<number>"},
@@ -65,23 +71,95 @@ const std::vector<Case>& cases() {
       {"quantize.packed g8 n64 c64" + kTokens, "problem.unused-item", illegal, "does not take n<number>"},
       {"quantize.packed g8 c64 a=e4m3:1x128" + kTokens, "problem.unused-item", illegal, "does not take a="},
       {"quantize.packed g8 c64 w=pointers" + kTokens, "problem.unused-item", illegal, "does not take w="},
-      {"quantize.uniform g8 n64 k64 splits=i64" + kBlocks, "problem.unused-item", illegal, "does not take splits="},
+      {"quantize.packed g8 c64 to=te" + kTokens, "problem.unused-item", illegal, "does not take to="},
+      {"quantize.packed g8 c64 +acc" + kTokens, "problem.unused-item", illegal, "does not take +acc"},
+      {"quantize.packed g8 c64 d=bf16" + kTokens, "problem.unused-item", illegal, "does not take d="},
+      {"activation.packed g8 c64 in=bf16 act=silu d=bf16 out=e4m3:1x128", "problem.unused-item", illegal,
+       "does not take out="},
+      {"activation.packed g8 c64 in=bf16 act=silu d=bf16 +amax", "problem.unused-item", illegal, "does not take +amax"},
+      {"activation.packed g8 c64 in=bf16 act=silu d=bf16 dir=col", "problem.unused-item", illegal,
+       "does not take dir="},
+      {"dequantize.packed g8 c64 a=e4m3:1x128 d=bf16 +noop", "problem.unused-item", illegal, "does not take +noop"},
+      {"dequantize.packed g8 c64 a=e4m3:1x128 d=bf16 from=te", "problem.unused-item", illegal, "does not take from="},
+      {"dequantize.uniform g8 n64 k64 a=e4m3:1x128 d=bf16 splits=i64", "problem.unused-item", illegal,
+       "does not take splits="},
+      {"convert.packed g8 c64 a=e4m3:1x32 out=e4m3:1x32@swizzled in=bf16", "problem.unused-item", illegal,
+       "does not take in="},
 
       {"gemm.packed g8 n64 k64 a=e4m3:1x128 b=e4m3:1x128 d=bf16", "recipe.pair", unsupported, "b=e4m3:1x128"},
       {"gemm.packed g8 n64 k64 a=e5m2:1x128 b=e4m3:128x128 d=bf16", "recipe.pair", unsupported, "a=e5m2:1x128"},
       {"gemm.packed g8 n64 k64 a=e4m3:1x32 b=e4m3:1x32 d=bf16", "recipe.pair", unsupported, "use a=e4m3:1x128"},
-      {"quantize.packed g8 c64 in=bf16 out=e4m3:128x128", "recipe.of-layout", unsupported, "use out=e4m3:1x128"},
-      {"quantize.uniform g8 n64 k64 in=bf16 out=e4m3:1x128", "recipe.of-layout", unsupported, "use out=e4m3:128x128"},
-      {"quantize.packed g8 c64 in=bf16 out=e5m2:1x128", "recipe.of-layout", unsupported, "out=e5m2:1x128"},
-      {"quantize.packed g8 c64 in=bf16 out=e4m3:1x128:pow2", "recipe.power-of-two", unsupported, ":pow2"},
       {"gemm.packed g8 n64 k64 a=e4m3:1x128 b=e4m3:128x128:pow2 d=bf16", "recipe.power-of-two", unsupported, ":pow2"},
       {"gemm.packed g8 n64 k64 a=e4m3:1x128@k_major b=e4m3:128x128 d=bf16", "scale-layout.implemented", unsupported,
        "use @mn_major"},
       {"gemm.packed g8 n64 k64 a=e4m3:1x128 b=e4m3:128x128@block2d_t d=bf16", "scale-layout.implemented", unsupported,
        "use @block2d"},
-      {"quantize.packed g8 c64 in=bf16 out=e4m3:1x128@k_major", "scale-layout.implemented", unsupported, "@k_major"},
       {"gemm.packed g8 n64 k64 a=e4m3:1x128 b=e4m3:128x128 d=f32", "type.of-output", unsupported, "d=f32"},
-      {"quantize.packed g8 c64 in=fp16 out=e4m3:1x128", "type.of-input", unsupported, "in=fp16"},
+      {"quantize.packed g8 c64 in=e4m3 out=e4m3:1x128", "type.of-input", illegal, "use in=bf16, fp16 or f32"},
+      {"activation.packed g8 c64 act=silu in=e5m2 d=e5m2", "type.of-input", illegal, "in=e5m2: not a type to quantize"},
+      {"activation.packed g8 c64 act=silu in=bf16 d=f32", "type.of-unquantized", illegal, "use d=bf16"},
+      {"dequantize.packed g8 c64 a=e4m3:1x128 d=e4m3", "type.of-unquantized", illegal, "use d=bf16, fp16 or f32"},
+      {"quantize.packed g8 c64 in=bf16 out=bf16:1x128", "recipe.fp8", illegal, "bf16:1x128: not an FP8 type"},
+      {"dequantize.packed g8 c64 a=f32:row d=bf16", "recipe.fp8", illegal, "use e4m3 or e5m2"},
+      {"quantize.packed g8 c64 in=bf16 out=e4m3:tensor:pow2", "recipe.power-of-two-of-blocks", illegal,
+       ":pow2 with e4m3:tensor:pow2"},
+      {"quantize.packed g8 c64 in=bf16 out=e4m3:row:pow2", "recipe.power-of-two-of-blocks", illegal, "leave :pow2 out"},
+      {"dequantize.packed g8 c64 a=e4m3:1x32:pow2 d=bf16", "recipe.power-of-two-of-blocks", illegal, "leave :pow2 out"},
+      {"quantize.packed g8 c64 in=bf16 out=e4m3:32x32", "recipe.32x32-of-weights", illegal, "use 1x32"},
+      {"convert.masked g8 m64 c64 a=e4m3:32x32 out=e4m3:32x32", "recipe.32x32-of-weights", illegal,
+       "32x32 with convert.masked"},
+      {"quantize.packed g8 c64 in=bf16 out=e4m3:1x128@block2d", "recipe.scale-layout", illegal,
+       "use @mn_major or @k_major"},
+      {"quantize.packed g8 c64 in=bf16 out=e4m3:128x128@block2d_t", "recipe.scale-layout", illegal, "use @block2d"},
+      {"quantize.packed g8 c64 in=bf16 out=e4m3:1x32@mn_major", "recipe.scale-layout", illegal,
+       "use @mx_compact or @swizzled"},
+      {"quantize.packed g8 c64 in=bf16 out=e4m3:tensor@per_row", "recipe.scale-layout", illegal, "use @per_group"},
+      {"quantize.packed g8 c64 in=bf16 out=e4m3:row@mn_major", "recipe.scale-layout", illegal, "use @per_row"},
+      {"quantize.uniform g8 n64 k64 in=bf16 out=e4m3:32x32@swizzled", "recipe.scale-layout", illegal, "use @mx_32x32"},
+      {"quantize.uniform g8 n64 k64 in=bf16 out=e4m3:128x128@k_major", "recipe.scale-layout", illegal,
+       "use @block2d or @block2d_t"},
+      {"dequantize.packed g8 c64 a=e4m3:1x128@col_mn_major d=bf16 dir=col", "recipe.scale-layout", illegal,
+       "@col_mn_major of 1x128 in dequantize.packed"},
+      {"convert.packed g8 c64 a=e4m3:1x32 out=e4m3:1x32@k_major", "recipe.scale-layout", illegal, "@k_major of 1x32"},
+      {"quantize.packed g8 c64 in=bf16 out=e4m3:1x128@k_major dir=col", "recipe.k-major-of-rows", illegal,
+       "@k_major with dir=col"},
+
+      {"quantize.packed g8 c64 +given" + kTokens, "quantize.given-of-tensor", illegal, "+given with out=e4m3:1x128"},
+      {"quantize.packed g8 c64 in=bf16 out=e4m3:row +amax", "quantize.given-of-tensor", illegal, "use out=e4m3:tensor"},
+      {"quantize.packed g8 c64 gate=second" + kTokens, "activation.gate-of-gated", illegal,
+       "gate=second with act=none"},
+      {"quantize.packed g8 c64 act=relu il=8" + kTokens, "activation.gate-of-gated", illegal, "il= with act=relu"},
+      {"quantize.packed g8 c64 act=swiglu il=4" + kTokens, "activation.interleave", illegal, "use 1, 8, 16, 32 or 64"},
+      {"activation.packed g8 c256 act=glu il=128 in=bf16 d=bf16", "activation.interleave", illegal, "il=128"},
+      {"quantize.packed g8 c64 +bias" + kTokens, "activation.flags-of-activation", illegal, "+bias without"},
+      {"quantize.packed g8 c64 +probs" + kTokens, "activation.flags-of-activation", illegal, "add act=<name>"},
+      {"quantize.packed g8 c64 act=relu +dbias" + kTokens, "activation.dbias-of-gradient", illegal, "add +grad"},
+      {"quantize.packed g8 c64 +grad" + kTokens, "activation.grad-of-something", illegal, "+grad without"},
+      {"dequantize.packed g8 c64 a=e4m3:1x128 d=bf16 dir=row,col", "convert.one-direction", illegal,
+       "make one call for each direction"},
+      {"convert.packed g8 c64 a=e4m3:1x32 out=e4m3:1x32@swizzled dir=row,col", "convert.one-direction", illegal,
+       "dir=row,col"},
+      {"convert.packed g8 c64 a=e4m3:1x128 out=e4m3:1x32", "convert.same-scheme", illegal, "dequantize and quantize"},
+      {"convert.packed g8 c64 a=e4m3:1x32 out=e5m2:1x32@swizzled", "convert.same-scheme", illegal, "a=e4m3:1x32"},
+      {"convert.packed g8 c64 a=e4m3:1x128 out=e4m3:1x128:pow2@k_major", "convert.same-scheme", illegal, "pow2"},
+      {"convert.packed g8 c64 a=e4m3:1x32 out=e4m3:1x32", "convert.something", illegal, "alike"},
+      {"convert.packed g8 c64 a=e4m3:1x32 out=e4m3:1x32 from=te to=te dir=col", "convert.something", illegal,
+       "name the scale layout or the packing"},
+      {"convert.packed g8 c64 a=e4m3:1x32 out=e4m3:1x32 from=te", "convert.packing-of-columns", illegal, "add dir=col"},
+      {"convert.packed g8 c64 a=e4m3:1x128 out=e4m3:1x128 to=te dir=col", "convert.packing-of-recipe", illegal,
+       "te with 1x32"},
+      {"convert.packed g8 c64 a=e4m3:1x32 out=e4m3:1x32 from=deepgemm dir=col", "convert.packing-of-recipe", illegal,
+       "deepgemm with 1x128"},
+      {"convert.packed g8 c64 a=e4m3:tensor out=e4m3:tensor from=te dir=col", "convert.packing-of-recipe", illegal,
+       "a=e4m3:tensor"},
+      {"convert.padded g8 c64 al64 a=e4m3:1x128 out=e4m3:1x128 from=deepgemm dir=col", "convert.deepgemm-of-packed",
+       illegal, "deepgemm with convert.padded"},
+      {"convert.uniform g8 n64 k64 a=e4m3:1x128 out=e4m3:1x128 to=deepgemm dir=col", "convert.deepgemm-of-packed",
+       illegal, "use packed groups"},
+      {"quantize.masked g8 m64 c64 splits=i32/ends" + kTokens, "splits.counts-of-masked", illegal,
+       "pass counts (splits=i32)"},
+      {"dequantize.masked g8 m64 c64 a=e4m3:1x128 d=bf16 splits=i64/starts", "splits.counts-of-masked", illegal,
+       "pass counts (splits=i64)"},
       {"gemm.padded g8 n64 k64 al64 splits=i64/starts" + kPair, "splits.starts-of-padded", illegal, "splits=i64/ends"},
       {"quantize.padded g8 c64 al64 splits=i32/starts" + kTokens, "splits.starts-of-padded", illegal,
        "splits=i32/ends"},
@@ -96,11 +174,30 @@ const std::vector<Case>& cases() {
       {"gemm.packed g8 n64 k262160" + kPair, "gemm.k-at-most-262144", illegal, "K=262160"},
       {"quantize.packed g8 c2056" + kTokens, "quantize.columns-multiple-of-16", illegal, "pad C to 2064"},
       {"quantize.uniform g8 n64 k2056" + kBlocks, "quantize.columns-multiple-of-16", illegal, "pad K to 2064"},
+      {"dequantize.packed g8 c24 a=e4m3:1x128 d=bf16", "quantize.columns-multiple-of-16", illegal, "pad C to 32"},
       {"quantize.packed g8 c16777232" + kTokens, "quantize.columns-at-most-16777216", illegal, "C=16777232"},
+      {"convert.packed g8 c16777232 a=e4m3:1x32 out=e4m3:1x32@swizzled", "quantize.columns-at-most-16777216", illegal,
+       "split the columns"},
+      {"quantize.packed g8 c80 act=swiglu il=32" + kTokens, "quantize.columns-multiple-of-interleave", illegal,
+       "pad C to 96"},
+      {"activation.uniform g8 n64 k80 act=swiglu il=64 in=bf16 d=bf16", "quantize.columns-multiple-of-interleave",
+       illegal, "pad K to 128"},
+      {"quantize.uniform g8 n24 k64 dir=col" + kBlocks, "quantize.weight-rows-multiple-of-16", illegal, "pad N to 32"},
+      {"dequantize.uniform g8 n24 k64 a=e4m3:tensor d=bf16 dir=col", "quantize.weight-rows-multiple-of-16", illegal,
+       "N=24"},
+      {"quantize.masked g1024 m2097152 c64" + kTokens, "masked.rows-fit-32-bit", illegal, "G=1024 m=2097152"},
       {"gemm.packed g1024 n2097152 k64" + kPair, "weights.rows-fit-32-bit", illegal, "G=1024 N=2097152"},
       {"quantize.uniform g1024 n2000000 k16777216" + kBlocks, "weights.scales-fit-32-bit", illegal, "scales"},
   };
   return all;
+}
+
+void check_accepted(const std::string& text) {
+  INFO(text);
+  const Problem problem = Problem::parse(text);
+  CHECK_FALSE(octet::explain(problem).refused);
+  CHECK_NOTHROW(octet::select(problem));
+  CHECK_FALSE(octet::variants(problem, 16384).empty());
 }
 
 }  // namespace
@@ -212,15 +309,59 @@ TEST_CASE("B13 B14: what is implemented is accepted up to its limits, and then h
            "quantize.packed g1024 c16777216" + kTokens,
            "quantize.packed g1 c16 splits=i64/starts" + kTokens,
            "quantize.padded g8 c2880 al128" + kTokens,
+           "quantize.masked g1024 m2097151 c64 splits=i64" + kTokens,
            "quantize.uniform g1 n1 k16" + kBlocks,
            "quantize.uniform g384 n4096 k7168" + kBlocks,
+           "quantize.uniform g8 n16 k64 dir=row,col" + kBlocks,
+           "quantize.uniform g8 n24 k64" + kBlocks,
+           "quantize.packed g8 c64 act=swiglu il=64" + kTokens,
+           "quantize.packed g8 c80 act=swiglu il=16" + kTokens,
        }) {
-    INFO(text);
-    const Problem problem = Problem::parse(text);
-    CHECK_FALSE(octet::explain(problem).refused);
-    CHECK_NOTHROW(octet::select(problem));
-    CHECK_FALSE(octet::variants(problem, 16384).empty());
+    check_accepted(text);
   }
+}
+
+TEST_CASE("every recipe is quantized, dequantized and rearranged in every direction and layout of groups") {
+  for (const std::string layout : {"packed g8 c64", "padded g8 c64 al16", "masked g8 m48 c64", "uniform g8 n48 k64"}) {
+    const bool uniform = layout.front() == 'u';
+    for (const std::string recipe : {"tensor", "row", "1x128", "1x128:pow2", "128x128", "128x128:pow2", "1x32",
+                                     "1x32@swizzled", "1x128@k_major", "32x32", "128x128@block2d_t"}) {
+      if (!uniform && (recipe == "32x32" || recipe == "128x128@block2d_t")) continue;
+      for (const std::string type : {"e4m3:", "e5m2:"}) {
+        for (const std::string dir : {"", " dir=col", " dir=row,col"}) {
+          if (dir == " dir=col" && recipe == "1x128@k_major") continue;
+          check_accepted("quantize." + layout + " in=fp16 out=" + type + recipe + dir);
+          check_accepted("quantize." + layout + " in=f32 act=swiglu out=" + type + recipe + dir +
+                         " +grad +dbias +probs");
+          if (dir != " dir=row,col") check_accepted("dequantize." + layout + " a=" + type + recipe + " d=fp16" + dir);
+        }
+      }
+    }
+    check_accepted("convert." + layout + " a=e4m3:1x32 out=e4m3:1x32@swizzled");
+    check_accepted("convert." + layout + " a=e4m3:1x32@swizzled out=e4m3:1x32 dir=col");
+    check_accepted("convert." + layout + " a=e4m3:1x128 out=e4m3:1x128@k_major");
+    check_accepted("convert." + layout + " a=e5m2:1x32 out=e5m2:1x32@swizzled from=te dir=col");
+  }
+  check_accepted("convert.uniform g8 n48 k64 a=e4m3:128x128 out=e4m3:128x128@block2d_t");
+  check_accepted("convert.packed g8 c64 a=e4m3:1x128 out=e4m3:1x128 from=deepgemm dir=col splits=i64/ends");
+  check_accepted("convert.packed g8 c64 a=e4m3:1x128 out=e4m3:1x128 to=deepgemm dir=col");
+}
+
+TEST_CASE("every activation is computed, forward and backward, with its options") {
+  for (const std::string act : {"relu", "srelu", "gelu", "qgelu", "silu", "swiglu", "geglu", "qgeglu", "reglu",
+                                "sreglu", "glu", "clamped_swiglu", "situ_glu"}) {
+    for (const std::string flags : {"", " +bias +probs +noop", " +bias +probs +grad +dbias +noop"}) {
+      check_accepted("quantize.packed g8 c64 in=bf16 out=e4m3:1x128 act=" + act + flags);
+      check_accepted("activation.masked g8 m48 c64 in=f32 d=f32 act=" + act + flags);
+    }
+  }
+  for (const std::string il : {"", " il=1", " il=8", " il=16", " il=32", " il=64"}) {
+    check_accepted("activation.padded g8 c64 al16 in=fp16 d=fp16 act=swiglu gate=second splits=i64/ends" + il);
+    check_accepted("quantize.uniform g8 n48 k64 in=bf16 out=e5m2:row dir=row,col act=geglu +grad" + il);
+  }
+  check_accepted("quantize.packed g8 c64 in=bf16 out=e4m3:1x128 +grad +dbias");
+  check_accepted("quantize.packed g8 c64 in=bf16 out=e4m3:tensor +given +amax");
+  check_accepted("quantize.packed g8 c64 in=bf16 out=e4m3:tensor +amax");
 }
 
 TEST_CASE("B22: a row stride that the copy engine cannot take is refused by name") {

@@ -105,9 +105,14 @@ TEST_CASE("max_m must be a number of rows") {
 }
 
 TEST_CASE("a quantizer has one spec for all M") {
-  for (const char* text : {"quantize.packed g8 c2048 in=bf16 out=e4m3:1x128",
-                           "quantize.padded g8 c2048 al64 in=bf16 out=e4m3:1x128 splits=i64",
-                           "quantize.uniform g8 n7168 k2048 in=bf16 out=e4m3:128x128"}) {
+  for (const char* text :
+       {"quantize.packed g8 c2048 in=bf16 out=e4m3:1x128",
+        "quantize.padded g8 c2048 al64 in=bf16 out=e4m3:1x128 splits=i64",
+        "quantize.uniform g8 n7168 k2048 in=bf16 out=e4m3:128x128", "quantize.packed g8 c2048 in=bf16 out=e4m3:tensor",
+        "quantize.masked g8 m512 c2048 in=f32 act=swiglu out=e4m3:1x32 dir=row,col",
+        "quantize.packed g8 c2048 in=bf16 act=swiglu out=e4m3:1x128 dir=row,col +grad +dbias",
+        "activation.packed g8 c2048 d=bf16 in=bf16 act=swiglu", "dequantize.packed g8 c2048 a=e4m3:1x128 d=bf16",
+        "convert.packed g8 c2048 a=e4m3:1x32 out=e4m3:1x32@swizzled"}) {
     INFO(text);
     const Problem problem = Problem::parse(text);
     const std::vector<Spec> specs = octet::variants(problem, 16384);

@@ -115,3 +115,20 @@ TEST_CASE("a quantizer's cost is its bytes") {
   CHECK(octet::quantize_cost_us(weights, candidate, {}, 1) == Approx(3 + 21.8502).epsilon(1e-4));
   CHECK(octet::quantize_cost_us(weights, candidate, {}, 1) == octet::quantize_cost_us(weights, candidate, {}, 64));
 }
+
+TEST_CASE("every operand counts in a quantizer's cost, once") {
+  const octet::QuantizeCandidate candidate{{256, 8, 3}, 4000};
+  const auto bytes = [&](const char* text) {
+    return (octet::quantize_cost_us(Problem::parse(text), candidate, {}, 64) - 3) * 4e6;
+  };
+  constexpr double kRows = 4064, kColumns = 7168, kTile = 128;
+  // A gated forward pass reads both halves and writes one.
+  CHECK(bytes("activation.packed g1 c7168 d=bf16 in=bf16 act=swiglu") == Approx(kRows * kColumns * 6));
+  // Backward: gradient and pre-activation in, the gradient of both halves out, in both directions: up(rows, 128) + 128
+  // columns of transposed data, 33 blocks of 128 rows.
+  CHECK(bytes("quantize.packed g1 c7168 in=bf16 act=swiglu out=e4m3:1x128 dir=row,col +grad") ==
+        Approx(kRows * kColumns * (2 + 4) + kRows * 2 * kColumns * (1 + 4 / kTile) +
+               2 * kColumns * ((4096 + 128) + 4 * 33)));
+  // FP8 and scales in, bf16 out.
+  CHECK(bytes("dequantize.packed g1 c7168 a=e4m3:1x128 d=bf16") == Approx(kRows * kColumns * (3 + 4 / kTile)));
+}

@@ -4,6 +4,7 @@
 #include <limits>
 #include <thread>
 
+#include "octet/layout.h"
 #include "octet/reference.h"
 
 namespace octet::cli {
@@ -25,32 +26,46 @@ GemmProblem gemm_problem(const Problem& problem) {
   return gemm;
 }
 
+Problem quantizer(const Case& run, const Recipe& recipe) {
+  Problem problem;
+  problem.op = Operation::quantize;
+  problem.g = run.problem.g;
+  problem.in = DType::bf16;
+  problem.out = recipe;
+  return problem;
+}
+
+// Buffers keep their NaN in rows outside every group.
+void quantize(const Problem& problem, const std::vector<std::uint16_t>& in, const reference::GroupExtents& groups,
+              std::int64_t capacity, std::vector<std::uint8_t>& data, std::vector<float>& sf) {
+  const QuantizedBytes bytes = quantize_shape(problem, capacity).row;
+  data.assign(static_cast<std::size_t>(bytes.data), kNanFp8);
+  sf.assign(static_cast<std::size_t>(bytes.sf) / sizeof(float), std::numeric_limits<float>::quiet_NaN());
+  reference::QuantizeInputs inputs;
+  inputs.in = in.data();
+  reference::QuantizeOutputs outputs;
+  outputs.data = data.data();
+  outputs.sf = sf.data();
+  reference::quantize(problem, inputs, groups, capacity, outputs);
+}
+
 void quantize_tokens(const Case& run, GemmOperands& operands) {
-  QuantizeProblem quantize;
-  quantize.layout = run.problem.layout;
-  quantize.groups = run.problem.g;
-  quantize.columns = run.problem.k;
-  quantize.out = operands.problem.a;
-  quantize.alignment = run.problem.al;
-  operands.x = reference::random_tokens(run.capacity, quantize.columns, run.seed);
-  operands.a.assign(operands.x.size(), kNanFp8);  // rows outside every group keep it
-  operands.sfa.assign(static_cast<std::size_t>(reference::scale_count(quantize, run.capacity)),
-                      std::numeric_limits<float>::quiet_NaN());
-  reference::quantize_rows(quantize, operands.x.data(), run.groups, run.capacity, operands.a.data(),
-                           operands.sfa.data());
+  Problem problem = quantizer(run, operands.problem.a);
+  problem.layout = run.problem.layout;
+  problem.c = run.problem.k;
+  problem.al = run.problem.al;
+  operands.x = reference::random_tokens(run.capacity, problem.c, run.seed);
+  quantize(problem, operands.x, run.groups, run.capacity, operands.a, operands.sfa);
 }
 
 void quantize_weights(const Case& run, GemmOperands& operands) {
-  QuantizeProblem quantize;
-  quantize.layout = Layout::uniform;
-  quantize.groups = run.problem.g;
-  quantize.rows_per_group = run.problem.n;
-  quantize.columns = run.problem.k;
-  quantize.out = operands.problem.b;
-  operands.w = reference::random_weights(quantize.groups, quantize.rows_per_group, quantize.columns, run.seed + 1);
-  operands.b.assign(operands.w.size(), 0);
-  operands.sfb.assign(static_cast<std::size_t>(reference::scale_count(quantize)), 0);
-  reference::quantize_blocks(quantize, operands.w.data(), operands.b.data(), operands.sfb.data());
+  Problem problem = quantizer(run, operands.problem.b);
+  problem.layout = Layout::uniform;
+  problem.n = run.problem.n;
+  problem.k = run.problem.k;
+  operands.w = reference::random_weights(problem.g, problem.n, problem.k, run.seed + 1);
+  quantize(problem, operands.w, reference::uniform_extents(problem.g, problem.n), problem.g * problem.n, operands.b,
+           operands.sfb);
 }
 
 }  // namespace

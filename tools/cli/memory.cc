@@ -5,19 +5,35 @@
 #include <fmt/format.h>
 
 #include "octet/error.h"
+#include "octet/layout.h"
 
 namespace octet::cli {
 namespace {
 
-// The operands alone, as bf16 and as FP8, and a GEMM's output: what every executor keeps on the host. In floating
-// point, since rows times columns may exceed every integer.
-double least_host_bytes(const Case& run) {
+// In floating point, since rows times columns may exceed every integer.
+double gemm_bytes(const Case& run) {
   constexpr double kBf16AndFp8 = 3, kOutput = 2;
   const auto rows = static_cast<double>(run.capacity), groups = static_cast<double>(run.problem.g);
   const auto n = static_cast<double>(run.problem.n), k = static_cast<double>(run.problem.k);
-  if (run.problem.op == Operation::gemm) return kBf16AndFp8 * (rows + groups * n) * k + kOutput * rows * n;
-  const double columns = run.problem.layout == Layout::uniform ? k : static_cast<double>(run.problem.c);
-  return kBf16AndFp8 * rows * columns;
+  return kBf16AndFp8 * (rows + groups * n) * k + kOutput * rows * n;
+}
+
+// FP8 for each direction, what is read, what is written unquantized, and the values that the check expects.
+double quantizer_bytes(const Case& run) {
+  const Problem& problem = run.problem;
+  const auto size = [](const std::optional<DType>& type) { return type ? static_cast<double>(size_bytes(*type)) : 0; };
+  const auto columns = static_cast<double>(problem.layout == Layout::uniform ? problem.k : problem.c);
+  const double features = is_gated(problem.act) ? 2 * columns : columns;
+  const double written = problem.has(Flag::grad) ? features : columns;
+  const double fp8 = (problem.out ? 1 : 0) + (problem.a ? 1 : 0) + (problem.dir == Direction::row_col ? 1 : 0);
+  const double read = features + (problem.has(Flag::grad) && problem.act != Activation::none ? columns : 0);
+  const double expected = problem.in ? sizeof(float) * written : 0;
+  return static_cast<double>(run.capacity) * (size(problem.in) * read + (fp8 + size(problem.d)) * written + expected);
+}
+
+// The operands and the outputs: what every executor keeps on the host.
+double least_host_bytes(const Case& run) {
+  return run.problem.op == Operation::gemm ? gemm_bytes(run) : quantizer_bytes(run);
 }
 
 double machine_bytes() {

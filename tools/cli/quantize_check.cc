@@ -6,149 +6,135 @@
 
 #include <fmt/format.h>
 
-#include "octet/reference.h"
+#include "tools/cli/elements.h"
 
 namespace octet::cli {
 namespace {
 
-constexpr std::int64_t kBlock = 128;
+bool is_poison(const std::vector<std::uint8_t>& bytes, std::int64_t begin, std::int64_t count) {
+  const auto from = bytes.begin() + begin;
+  return std::all_of(from, from + count, [](std::uint8_t byte) { return byte == kPoison; });
+}
 
-// -----------------------------------------------------------------------------------------------------------
-
-// Where the scale of an element lies, written down once more on purpose: the oracle has its own.
-std::size_t scale_index(const Case& run, std::size_t group, std::int64_t row, std::int64_t column) {
-  const std::int64_t c = columns(run);
-  if (is_uniform(run)) {
-    const std::int64_t block_rows = (run.problem.n + kBlock - 1) / kBlock, block_columns = (c + kBlock - 1) / kBlock;
-    const std::int64_t row_in_group = row - run.groups.begin[group];
-    return static_cast<std::size_t>(
-        (static_cast<std::int64_t>(group) * block_rows + row_in_group / kBlock) * block_columns + column / kBlock);
+// "" or which of the row's scales was written.
+bool scales_kept(const QuantizedView& view, std::int64_t g, std::int64_t r) {
+  const int size = scale_bytes(view.places.recipe());
+  for (std::int64_t c = 0; c < view.places.columns(); c += 32) {
+    if (!is_poison(view.sf, view.places.scale(g, r, c) * size, size)) return false;
   }
-  const std::int64_t ld = (run.capacity + 3) / 4 * 4;
-  return static_cast<std::size_t>(column / kBlock * ld + row);
+  return true;
 }
 
-template <typename Visit>
-void for_each_element(const Case& run, std::size_t group, const Visit& visit) {
-  const std::int64_t c = columns(run);
-  for (std::int64_t row = run.groups.begin[group]; row < run.groups.end[group]; ++row) {
-    for (std::int64_t column = 0; column < c; ++column) {
-      visit(static_cast<std::size_t>(row * c + column), scale_index(run, group, row, column));
-    }
+std::string find_written_row(const Case& run, const QuantizedView& view, std::int64_t row) {
+  const std::int64_t g = group_of_row(run, row), r = row - run.groups.begin[at(g)];
+  if (!view.places.transposed() && !is_poison(view.data, view.places.data(g, r, 0), view.places.columns())) {
+    return fmt::format("row {} is outside every group, but was written", row);
   }
-}
-
-GroupResult count_differences(const Case& run, const QuantizeOutput& got, const QuantizeOutput& want,
-                              std::size_t group) {
-  GroupResult result;
-  result.rows = run.sizes[group];
-  for_each_element(run, group, [&](std::size_t at, std::size_t scale) {
-    const bool same = got.data[at] == want.data[at] && std::memcmp(&got.sf[scale], &want.sf[scale], sizeof(float)) == 0;
-    ++result.checked;
-    result.error += same ? 0 : 1;
-  });
-  return result;
-}
-
-double widen(std::uint16_t bf16) {
-  const std::uint32_t word = std::uint32_t{bf16} << 16;
-  float value = 0;
-  std::memcpy(&value, &word, sizeof value);
-  return static_cast<double>(value);
-}
-
-// Half the distance of neighbouring FP8 values around `value`: what rounding to nearest is off by at most.
-double half_step(double value, DType type) {
-  const int mantissa_bits = type == DType::e5m2 ? 2 : 3, least_exponent = type == DType::e5m2 ? -14 : -6;
-  const int exponent = value == 0 ? least_exponent : std::max(std::ilogb(value), least_exponent);
-  return std::ldexp(1.0, exponent - mantissa_bits - 1);
-}
-
-GroupResult judge_group(const Case& run, const std::vector<std::uint16_t>& in, const QuantizeOutput& out,
-                        std::size_t group) {
-  const DType type = quantize_problem(run).out.type;
-  GroupResult result;
-  result.rows = run.sizes[group];
-  result.limit = 1 + 1e-5;  // the scale and the product were rounded to f32
-  for_each_element(run, group, [&](std::size_t at, std::size_t scale) {
-    const double x = widen(in[at]), sf = static_cast<double>(out.sf[scale]);
-    const double rounded = static_cast<double>(reference::from_fp8(out.data[at], type)) * sf;
-    const double error = std::abs(rounded - x) / (half_step(x / sf, type) * sf);
-    ++result.checked;
-    if (!(error <= result.error)) result.error = error;  // NaN is kept
-  });
-  return result;
-}
-
-// The scale maps the block's largest magnitude to the largest FP8 value, or, as a power of two, to at least half of it.
-std::string judge_scales(const Case& run, const std::vector<std::uint16_t>& in, const QuantizeOutput& out) {
-  const Recipe recipe = quantize_problem(run).out;
-  const double fp8_max = recipe.type == DType::e5m2 ? 57344 : 448;
-  std::vector<double> amax(out.sf.size(), -1);
-  for (std::size_t g = 0; g < run.sizes.size(); ++g) {
-    for_each_element(run, g, [&](std::size_t at, std::size_t scale) {
-      amax[scale] = std::max(amax[scale], std::abs(widen(in[at])));
-    });
-  }
-  for (std::size_t i = 0; i < amax.size(); ++i) {
-    if (amax[i] <= 0) continue;
-    const double ratio = static_cast<double>(out.sf[i]) * fp8_max / amax[i];
-    const double most = recipe.power_of_two ? 2 : 1;
-    if (!(ratio >= 1 - 1e-6 && ratio <= most * (1 + 1e-6))) {
-      return fmt::format("scale {} is {}, for a largest magnitude of {}", i, out.sf[i], amax[i]);
-    }
+  if (view.places.row_indexed() && !scales_kept(view, g, r)) {
+    return fmt::format("row {} is outside every group, but a scale of it was written", row);
   }
   return "";
+}
+
+std::string find_written_wide_row(const QuantizeOutput& output, std::int64_t d_row_bytes, std::int64_t row) {
+  if (d_row_bytes != 0 && !is_poison(output.d, row * d_row_bytes, d_row_bytes)) {
+    return fmt::format("row {} is outside every group, but was written", row);
+  }
+  if (!output.dprobs.empty() && std::memcmp(&output.dprobs[at(row)], &kPoisonWord, sizeof kPoisonWord) != 0) {
+    return fmt::format("row {} is outside every group, but the gradient of its probability was written", row);
+  }
+  return "";
+}
+
+// The first sum that is off by more than f32 sums of many terms are in another order, measured by the largest: one
+// sum may have cancelled. -1 when there is none.
+std::int64_t find_wrong_sum(const std::vector<float>& got, const std::vector<double>& want,
+                            const std::vector<bool>& counts) {
+  constexpr double kAllowed = 1e-4;
+  double largest = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    if (counts[i]) largest = std::max(largest, std::abs(want[i]));
+  }
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const bool right = std::abs(static_cast<double>(got[i]) - want[i]) <= kAllowed * largest;
+    if (counts[i] && !right) return static_cast<std::int64_t>(i);
+  }
+  return -1;
 }
 
 }  // namespace
 
-bool is_uniform(const Case& run) { return run.problem.layout == Layout::uniform; }
-std::int64_t columns(const Case& run) { return is_uniform(run) ? run.problem.k : run.problem.c; }
-
-QuantizeProblem quantize_problem(const Case& run) {
-  QuantizeProblem quantize;
-  quantize.layout = run.problem.layout;
-  quantize.groups = run.problem.g;
-  quantize.columns = columns(run);
-  quantize.rows_per_group = is_uniform(run) ? run.problem.n : 0;
-  quantize.in = run.problem.in.value_or(quantize.in);
-  quantize.out = run.problem.out.value_or(quantize.out);
-  quantize.alignment = run.problem.al;
-  quantize.splits = run.problem.splits;
-  return quantize;
+double QuantizedView::scale(std::int64_t g, std::int64_t r, std::int64_t c) const {
+  return scale_value(sf, places.recipe(), places.scale(g, r, c));
+}
+double QuantizedView::value(std::int64_t g, std::int64_t r, std::int64_t c) const {
+  return static_cast<double>(reference::from_fp8(data[at(places.data(g, r, c))], type())) * scale(g, r, c);
 }
 
-Verdict judge_equality(const Case& run, const QuantizeOutput& got, const QuantizeOutput& want) {
-  Verdict verdict;
-  verdict.measure = "elements that differ from the reference, in their byte or their scale";
-  for (std::size_t g = 0; g < run.sizes.size(); ++g) verdict.groups.push_back(count_differences(run, got, want, g));
-  return verdict;
+std::vector<QuantizedView> views_of(const Case& run, const QuantizeShape& shape, const QuantizeOutput& output) {
+  std::vector<QuantizedView> views;
+  if (!run.problem.out) return views;
+  const auto places = [&](bool columnwise) {
+    return Places(run, *run.problem.out, columnwise, shape.out_columns, Packing::octet);
+  };
+  if (run.problem.dir != Direction::col) views.push_back({places(false), output.data, output.sf});
+  if (run.problem.dir != Direction::row) views.push_back({places(true), output.data_col, output.sf_col});
+  return views;
 }
 
-Verdict judge_rounding(const Case& run, const std::vector<std::uint16_t>& in, const QuantizeOutput& out) {
-  Verdict verdict;
-  verdict.measure = "largest rounding error, in half steps of the FP8 type";
-  for (std::size_t g = 0; g < run.sizes.size(); ++g) verdict.groups.push_back(judge_group(run, in, out, g));
-  verdict.fault = judge_scales(run, in, out);
-  return verdict;
+double largest_fp8(DType type) { return type == DType::e5m2 ? 57344 : 448; }
+
+double fp8_step(double value, DType type) {
+  const int mantissa_bits = type == DType::e5m2 ? 2 : 3, least_exponent = type == DType::e5m2 ? -14 : -6;
+  const int exponent = value == 0 ? least_exponent : std::max(std::ilogb(value), least_exponent);
+  return std::ldexp(1.0, exponent - mantissa_bits);
 }
 
-std::string find_written_tail(const Case& run, const QuantizeOutput& out) {
+std::string find_written_tail(const Case& run, const QuantizeShape& shape, const QuantizeOutput& output) {
   const std::vector<bool> inside = rows_in_groups(run);
-  const std::int64_t c = columns(run);
+  const std::vector<QuantizedView> views = views_of(run, shape, output);
+  const std::int64_t d_row_bytes = run.capacity == 0 ? 0 : shape.d_bytes / run.capacity;
   for (std::int64_t row = 0; row < run.capacity; ++row) {
-    if (inside[static_cast<std::size_t>(row)]) continue;
-    const auto begin = out.data.begin() + row * c;
-    const bool kept = std::all_of(begin, begin + c, [](std::uint8_t byte) { return byte == kOutputPoison; });
-    if (!kept) return fmt::format("row {} is outside every group, but was written", row);
-    for (std::int64_t column = 0; column < c; column += kBlock) {
-      if (!std::isnan(out.sf[scale_index(run, 0, row, column)])) {
-        return fmt::format("row {} is outside every group, but a scale of it was written", row);
+    if (inside[at(row)]) continue;
+    std::string fault = find_written_wide_row(output, d_row_bytes, row);
+    for (const QuantizedView& view : views) {
+      if (fault.empty()) fault = find_written_row(run, view, row);
+    }
+    if (!fault.empty()) return fault;
+  }
+  return "";
+}
+
+std::string find_unwritten_padding(const Case& run, const QuantizeShape& shape, const QuantizeOutput& output) {
+  if (run.problem.layout == Layout::uniform) return "";  // its columnwise data has no padding
+  for (const QuantizedView& view : views_of(run, shape, output)) {
+    if (!view.places.transposed()) continue;
+    for (std::size_t g = 0; g < run.sizes.size(); ++g) {
+      const auto group = static_cast<std::int64_t>(g);
+      const std::int64_t end = (view.places.extent(group) + 127) / 128 * 128;
+      for (std::int64_t c = 0; c < view.places.columns(); ++c) {
+        for (std::int64_t r = run.sizes[g]; r < end; ++r) {
+          if (view.data[at(view.places.data(group, r, c))] == 0) continue;
+          return fmt::format("group {}: columnwise data is not zero behind its rows, at row {} of column {}", g, r, c);
+        }
       }
     }
   }
   return "";
+}
+
+std::string judge_sums(const Case& run, const QuantizeOutput& got, const std::vector<double>& dprobs,
+                       const std::vector<double>& dbias) {
+  const std::int64_t of_row = find_wrong_sum(got.dprobs, dprobs, rows_in_groups(run));
+  if (of_row >= 0) {
+    return fmt::format("row {}: the gradient of its probability is {}, not {}", of_row, got.dprobs[at(of_row)],
+                       dprobs[at(of_row)]);
+  }
+  const std::int64_t wrong = find_wrong_sum(got.dbias, dbias, std::vector<bool>(dbias.size(), true));
+  if (wrong < 0) return "";
+  const std::int64_t columns = static_cast<std::int64_t>(dbias.size()) / run.problem.g;
+  return fmt::format("group {}: the gradient of bias {} is {}, not {}", wrong / columns, wrong % columns,
+                     got.dbias[at(wrong)], dbias[at(wrong)]);
 }
 
 }  // namespace octet::cli

@@ -107,10 +107,15 @@ Verdict execute(const Case& run, Device device, const Effort& effort) {
     case Operation::gemm:
       return run_gemm(run, device, effort);
     case Operation::quantize:
+    case Operation::activation:
       return run_quantize(run, device, effort);
-    default:
-      throw Error(ErrorCode::no_kernel, fmt::format("run: no executor for {}", to_string(run.problem.op)));
+    case Operation::dequantize:
+    case Operation::convert:
+      return run_convert(run, device, effort);
+    case Operation::wgrad:
+      break;
   }
+  throw Error(ErrorCode::no_kernel, fmt::format("run: no executor for {}", to_string(run.problem.op)));
 }
 
 std::string failure_of(const Verdict& verdict) {

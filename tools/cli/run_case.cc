@@ -14,11 +14,11 @@ namespace {
 constexpr std::int64_t kUsualRows = 256;
 constexpr std::int64_t kTailRows = 37;  // not a multiple of anything that a kernel works in
 
-// Between 0 and twice the usual; not std::uniform_int_distribution, whose result depends on the standard library.
-std::vector<std::int64_t> ragged_sizes(std::int64_t groups, std::uint64_t seed) {
+// Between 0 and `most`; not std::uniform_int_distribution, whose result depends on the standard library.
+std::vector<std::int64_t> ragged_sizes(std::int64_t groups, std::int64_t most, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(groups));
-  for (std::int64_t& size : sizes) size = static_cast<std::int64_t>(random() % (2 * kUsualRows + 1));
+  for (std::int64_t& size : sizes) size = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1));
   if (groups >= 4) sizes[random() % sizes.size()] = 1;
   if (groups >= 4) sizes[random() % sizes.size()] = 0;
   return sizes;
@@ -33,6 +33,11 @@ void check_sizes(const Problem& problem, const std::vector<std::int64_t>& sizes)
   if (static_cast<std::int64_t>(sizes.size()) != problem.g) {
     refuse(fmt::format("--sizes: {} sizes for g{}; give one for each group", sizes.size(), problem.g));
   }
+  for (std::size_t g = 0; problem.layout == Layout::masked && g < sizes.size(); ++g) {
+    if (sizes[g] <= problem.m) continue;
+    refuse(
+        fmt::format("--sizes: group {} has {} rows, more than the m{} of its masked buffer", g, sizes[g], problem.m));
+  }
 }
 
 std::vector<std::int64_t> sizes_of(const Problem& problem, const std::vector<std::int64_t>& asked, std::uint64_t seed) {
@@ -40,7 +45,20 @@ std::vector<std::int64_t> sizes_of(const Problem& problem, const std::vector<std
   if (!asked.empty()) return asked;
   if (problem.layout == Layout::uniform)
     return std::vector<std::int64_t>(static_cast<std::size_t>(problem.g), problem.n);
-  return ragged_sizes(problem.g, seed);
+  return ragged_sizes(problem.g, problem.layout == Layout::masked ? problem.m : 2 * kUsualRows, seed);
+}
+
+reference::GroupExtents extents_of(const Problem& problem, const std::vector<std::int64_t>& sizes) {
+  if (problem.layout == Layout::masked) return reference::masked_extents(sizes, problem.m);
+  return reference::extents(sizes, problem.al);
+}
+
+// With room for a tail where the layout has one.
+std::int64_t capacity_of(const Problem& problem, const reference::GroupExtents& groups) {
+  if (problem.layout == Layout::masked) return problem.g * problem.m;
+  const std::int64_t end = groups.end.empty() ? 0 : groups.end.back();
+  const bool has_tail = problem.layout == Layout::packed || problem.layout == Layout::padded;
+  return end + (has_tail ? kTailRows : 0);
 }
 
 }  // namespace
@@ -50,10 +68,9 @@ Case make_case(const Problem& problem, const std::vector<std::int64_t>& sizes, s
   run.problem = problem;
   run.seed = seed;
   run.sizes = sizes_of(problem, sizes, seed);
-  run.groups = reference::extents(run.sizes, problem.al);
+  run.groups = extents_of(problem, run.sizes);
   run.rows = std::accumulate(run.sizes.begin(), run.sizes.end(), std::int64_t{0});
-  const std::int64_t end = run.groups.end.empty() ? 0 : run.groups.end.back();
-  run.capacity = end + (problem.layout == Layout::uniform ? 0 : kTailRows);
+  run.capacity = capacity_of(problem, run.groups);
   return run;
 }
 
@@ -63,6 +80,10 @@ std::vector<bool> rows_in_groups(const Case& run) {
     std::fill(inside.begin() + run.groups.begin[g], inside.begin() + run.groups.end[g], true);
   }
   return inside;
+}
+
+std::int64_t group_of_row(const Case& run, std::int64_t row) {
+  return run.problem.layout == Layout::masked ? row / run.problem.m : 0;
 }
 
 int Verdict::worst_group() const {

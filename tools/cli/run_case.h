@@ -22,12 +22,14 @@ struct Case {
   std::uint64_t seed = 0;
 };
 
-// `sizes` empty: about 256 rows a group, ragged, with an empty group and a group of one row where there are enough of
-// them. Throws Error{invalid_argument} when the sizes do not fit the problem.
+// `sizes` empty: about 256 rows a group (of masked: up to max_m), ragged, with an empty group and a group of one row
+// where there are enough of them. Throws Error{invalid_argument} when the sizes do not fit the problem.
 Case make_case(const Problem& problem, const std::vector<std::int64_t>& sizes, std::uint64_t seed);
 
 // Of each row of the buffer whether it belongs to a group.
 std::vector<bool> rows_in_groups(const Case& run);
+// Whose part of the buffer a row lies in: of masked its group, else 0, since rows are then numbered through.
+std::int64_t group_of_row(const Case& run, std::int64_t row);
 
 // nullopt: the host's executor. Else an ordinal of the CUDA driver.
 using Device = std::optional<int>;
@@ -67,6 +69,7 @@ struct Verdict {
 };
 
 Verdict run_gemm(const Case& run, Device device, const Effort& effort);
-Verdict run_quantize(const Case& run, Device device, const Effort& effort);
+Verdict run_quantize(const Case& run, Device device, const Effort& effort);  // and activation
+Verdict run_convert(const Case& run, Device device, const Effort& effort);   // and dequantize
 
 }  // namespace octet::cli

@@ -20,9 +20,14 @@ double scaled_peer_us(const Row& row, const Yardsticks& yardsticks) {
   return row.peer_us.value_or(0) * kPeerYardstickTflops / tflops;
 }
 
+double allowed_us(const Row& row, const Yardsticks& yardsticks) {
+  return row.fixed_us.value_or(0) + row.gbps * row.us / yardsticks.copy_gbps;
+}
+
 bool passes(const Row& row, const Yardsticks& yardsticks) {
   if (!row.fault.empty()) return false;
   if (row.bar && row.gbps < *row.bar * yardsticks.copy_gbps) return false;
+  if (row.fixed_us && row.us > allowed_us(row, yardsticks)) return false;
   return !row.limit || row.us <= *row.limit * scaled_peer_us(row, yardsticks);
 }
 
@@ -30,12 +35,14 @@ std::string table_text(const std::vector<Row>& rows, const Yardsticks& yardstick
   std::string text = fmt::format("{:<62} {:>30} {:>8} {:>7} {:>6} {:>6} {:>5}\n", "problem", "config", "us", "TFLOPS",
                                  "GB/s", "ratio", "bar");
   for (const Row& row : rows) {
-    // Time over the peer's, or share of the copy: at most, or at least, the bar.
-    const double ratio = row.peer_us ? row.us / scaled_peer_us(row, yardsticks) : row.gbps / yardsticks.copy_gbps;
+    // Time over the peer's or over what is allowed, or share of the copy: at most, or at least, the bar.
+    const double ratio = row.peer_us    ? row.us / scaled_peer_us(row, yardsticks)
+                         : row.fixed_us ? row.us / allowed_us(row, yardsticks)
+                                        : row.gbps / yardsticks.copy_gbps;
+    const double bar = row.fixed_us ? 1 : row.limit ? *row.limit : row.bar.value_or(0);
     const std::string m = row.m ? fmt::format(" ~{} rows each", *row.m) : "";
     text += fmt::format("{:<62} {:>30} {:>8.1f} {:>7.0f} {:>6.0f} {:>6.3f} {:>5.2f} {}\n", row.name + m, row.config,
-                        row.us, row.tflops, row.gbps, ratio, row.limit ? *row.limit : row.bar.value_or(0),
-                        verdict(row, yardsticks));
+                        row.us, row.tflops, row.gbps, ratio, bar, verdict(row, yardsticks));
   }
   const auto& tflops = yardsticks.cublaslt_fp8_8192_tflops;
   text += fmt::format("yardsticks: copy {:.0f} GB/s, cuBLASLt FP8 8192^3 {}\n", yardsticks.copy_gbps,

@@ -1,0 +1,62 @@
+#include "runtime/render_parts.h"
+
+#include <fmt/format.h>
+
+namespace octet {
+
+void ConfigText::add(const char* name, std::int64_t value, const char* reason) {
+  text_ += fmt::format("constexpr int {} = {};  // {}\n", name, value, reason);
+}
+
+const std::set<std::string>& known_facts() {
+  static const std::set<std::string> facts = {
+      "rendered", "gemm", "quantize", "convert",
+      // where groups lie
+      "packed", "padded", "masked", "uniform", "splits_i32", "splits_i64", "splits_sizes", "splits_ends",
+      "splits_starts", "prefix_sums", "from_ends", "from_starts", "group_table", "row_range", "row_groups",
+      "whole_extent", "sub_blocks", "strips_by_group", "find_entry",
+      // gemm.cu
+      "cluster", "cluster_m", "whole_tile", "split_narrow",
+      // element types
+      "in_bf16", "in_fp16", "in_f32", "out_e4m3", "out_e5m2", "d_fp16",
+      // what is quantized
+      "forward", "grad", "computed", "act", "gated", "gate_second", "interleaved", "pairwise", "both_halves", "bias",
+      "probs", "dbias", "dprobs", "sums_apart", "uses_sigmoid", "plain_up", "act_relu", "act_srelu", "act_gelu",
+      "act_qgelu", "act_silu", "act_swiglu", "act_geglu", "act_qgeglu", "act_reglu", "act_sreglu", "act_glu",
+      "act_clamped_swiglu", "act_situ_glu",
+      // how, and where to
+      "quantized", "plain", "row", "col", "noop", "amax", "given", "f32_scales", "e8m0", "pow2", "scale_tensor",
+      "scale_row", "scale_1x128", "scale_128x128", "scale_1x32", "scale_32x32", "one_scale", "sf_mn_major",
+      "sf_k_major", "sf_per_row", "sf_block2d_t", "sf_compact", "sf_swizzled", "column_maxima", "column_scales",
+      "block_maxima", "mx_columns", "current", "amax_pass", "finish_pass", "amax_of_tiles", "tile_amax",
+      // dequantize.cu, convert.cu
+      "dequantize", "converter", "a_e4m3", "a_e5m2", "d_bf16", "d_f32", "deepgemm", "from_rows", "to_rows",
+      "from_columns", "to_columns", "from_deepgemm", "to_deepgemm", "scales_of_groups", "from_per_group",
+      "to_per_group", "from_per_row", "to_per_row", "from_mn_major", "to_mn_major", "from_k_major", "to_k_major",
+      "from_col_mn_major", "to_col_mn_major", "from_block2d", "to_block2d", "from_block2d_t", "to_block2d_t",
+      "from_mx_compact", "to_mx_compact", "from_swizzled", "to_swizzled", "from_mx_32x32", "to_mx_32x32"};
+  return facts;
+}
+
+void add_splits_facts(const Problem& problem, std::set<std::string>& facts) {
+  facts.insert(to_string(problem.layout));
+  if (problem.layout == Layout::uniform) return;
+  const bool masked = problem.layout == Layout::masked;
+  facts.insert(problem.splits.is_i64 ? "splits_i64" : "splits_i32");
+  switch (problem.splits.form) {
+    case SplitsForm::sizes:
+      facts.insert("splits_sizes");
+      if (!masked) facts.insert("prefix_sums");
+      break;
+    case SplitsForm::ends:
+      facts.insert("splits_ends");
+      if (!masked) facts.insert("from_ends");
+      break;
+    case SplitsForm::starts:
+      facts.insert("splits_starts");
+      if (!masked) facts.insert("from_starts");
+      break;
+  }
+}
+
+}  // namespace octet

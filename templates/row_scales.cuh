@@ -1,0 +1,76 @@
+// Scales along rows: a half-warp holds kRows rows of 128 columns, eight columns of each row in every lane, and finds
+// one scale per row (1x128) or four (1x32).
+#pragma once
+
+#include "scale.cuh"
+
+namespace octet {
+
+#if OCTET_SCALE_1X128
+template <i32 kRows>
+struct RowScales {
+  Scale scale;  // of this lane's own row
+  i32 row;
+  bool stores;  // one lane of each row
+
+  __device__ __forceinline__ RowScales(const Eight (&x)[kRows], i32 lane, float amax_floor) {
+    constexpr i32 kCount = kRows / kPerMagnitude;
+    Magnitude m[kCount];
+#pragma unroll
+    for (i32 i = 0; i < kCount; ++i) m[i] = row_magnitudes(x + i * kPerMagnitude);
+    i32 first;
+    halving_max<kCount, 16, 1>(m, lane, first);
+    // What is left of the lanes that share a magnitude of two rows: half of them take each.
+    const i32 second = kPerMagnitude == 1 ? 0 : (lane & 16 / kRows) != 0;
+    row = first * kPerMagnitude + second;
+    stores = lane % (16 / kRows) == 0;
+    scale = scale_of(fmaxf(magnitude_value(m[0], second), amax_floor));
+  }
+  // A lane of the half-warp that holds row r.
+  __device__ __forceinline__ static constexpr i32 lane_of(i32 r) {
+    return kRows == 8 ? (r & 4 ? 8 : 0) | (r & 2 ? 4 : 0) | (r & 1 ? 2 : 0) : (r & 2 ? 8 : 0) | (r & 1 ? 4 : 0);
+  }
+  // What row r of `lane`'s elements are multiplied by. All lanes call it.
+  __device__ __forceinline__ float q(i32 r, i32 lane) const {
+    return __shfl_sync(~0u, scale.q, lane / 16 * 16 + lane_of(r));
+  }
+};
+#endif
+
+#if OCTET_SCALE_1X32
+template <i32 kRows>
+struct RowScales {
+  u32 bytes;  // of rows `row` (low) and row + 1 of this lane's 32 columns
+  i32 row;
+
+  __device__ __forceinline__ RowScales(const Eight (&x)[kRows], i32 lane, float) {
+    constexpr i32 kCount = kRows / kPerMagnitude, kKeep = 2 / kPerMagnitude;
+    Magnitude m[kCount];
+#pragma unroll
+    for (i32 i = 0; i < kCount; ++i) m[i] = row_magnitudes(x + i * kPerMagnitude);
+    i32 first;
+    halving_max<kCount, 4, kKeep>(m, lane, first);
+    row = first * kPerMagnitude;
+    bytes = e8m0_of(magnitude_value(m[0], 0)) | e8m0_of(magnitude_value(m[kKeep - 1], 1)) << 8;
+  }
+  __device__ __forceinline__ static constexpr i32 lane_of(i32 r) { return r / 2 * (8 / kRows); }
+  __device__ __forceinline__ float q(i32 r, i32 lane) const {
+    const u32 both = __shfl_sync(~0u, bytes, lane / 4 * 4 + lane_of(r));
+    return e8m0_multiplier(both >> r % 2 * 8 & 255);
+  }
+  // The four scales of one row of 128 columns: of row `row` in the first and of row + 1 in the second quarter of the
+  // half-warp; others do not store. All lanes call it.
+  __device__ __forceinline__ u32 word_of_row(i32 lane, i32& own_row, bool& stores) const {
+    const u32 near = __shfl_xor_sync(~0u, bytes, 4);
+    const u32 two = lane & 4 ? near | bytes << 16 : bytes | near << 16;
+    const u32 far = __shfl_xor_sync(~0u, two, 8);
+    const u32 left = lane & 8 ? far : two, right = lane & 8 ? two : far;
+    const i32 second = lane / 4 % 2;
+    own_row = row + second;
+    stores = lane % 16 < 8 && (kRows == 8 || lane % 2 == 0);
+    return __byte_perm(left, right, second ? 0x7531 : 0x6420);
+  }
+};
+#endif
+
+}  // namespace octet

@@ -1,0 +1,166 @@
+// Tiles of 128 x 128, cut group by group, and what the 256 threads of a block are in one: thread t has rows 8 (t / 16)
+// ...
+// + 7 and columns 8 (t % 16) ... + 7.
+#pragma once
+
+#include "columns.cuh"
+#include "groups.cuh"
+
+namespace octet {
+
+#if OCTET_UNIFORM
+constexpr i32 kGroupBlocks = (config::kN + kTile - 1) / kTile;
+#endif
+#if OCTET_MASKED
+constexpr i32 kGroupBlocks = (config::kMaxM + kTile - 1) / kTile;
+#endif
+
+struct Tile {
+  i64 row;   // first row in the buffers
+  i32 rows;  // how many of its rows belong to the group
+  i32 group;
+  i32 unit;   // blocks of 128 rows that are walked over, before this one
+  i32 block;  // blocks of 128 rows of the layout before this one
+  i32 block_in_group;
+  i32 group_blocks;  // of 128 rows
+#if OCTET_MX_COLUMNS
+  i32 sub_block;   // blocks of 32 rows of the layout before this one
+  i32 sub_blocks;  // of this tile that exist
+#endif
+  i32 column_tile;
+#if OCTET_CONVERT
+  i32 extent_rows;  // of this tile in the group's extent, whether they are valid or not
+#endif
+#if OCTET_DEEPGEMM
+  i64 rows_before;  // of the groups before this one
+  i32 group_rows;
+#endif
+};
+
+#if OCTET_GROUP_TABLE
+__device__ __forceinline__ i32 blocks_of_rows(i32 rows) {
+#if OCTET_WHOLE_EXTENT
+  return kGroupBlocks;  // padding is written, whatever the count
+#endif
+#if !OCTET_WHOLE_EXTENT
+  return (rows + kTile - 1) / kTile;
+#endif
+}
+#endif
+
+// Walks over the tiles of one block of threads, columns first. Steps are added, since divisions in a loop would cost
+// more than a tile's arithmetic.
+class TileWalk {
+ public:
+#if OCTET_GROUP_TABLE
+  __device__ __forceinline__ explicit TileWalk(const GroupTable& table) : table_(table) { start(); }
+  __device__ __forceinline__ i32 units() const { return table_.units; }
+#endif
+#if OCTET_UNIFORM
+  __device__ __forceinline__ TileWalk() { start(); }
+  __device__ __forceinline__ i32 units() const { return config::kGroups * kGroupBlocks; }
+#endif
+
+  // False when there are no more tiles.
+  __device__ __forceinline__ bool next(Tile& tile) {
+    if (unit_ >= units()) return false;
+    tile.unit = unit_;
+    tile.column_tile = column_tile_;
+    place(tile);
+    unit_ += gridDim.x / kWalkTiles;
+    column_tile_ += gridDim.x % kWalkTiles;
+    if (column_tile_ >= kWalkTiles) {
+      column_tile_ -= kWalkTiles;
+      ++unit_;
+    }
+    return true;
+  }
+  // The first tile of a unit; units in increasing order.
+  __device__ __forceinline__ void unit_at(i32 unit, Tile& tile) {
+    tile.unit = unit;
+    tile.column_tile = 0;
+    place(tile);
+  }
+
+ private:
+  __device__ __forceinline__ void start() {
+    unit_ = blockIdx.x / kWalkTiles;
+    column_tile_ = blockIdx.x % kWalkTiles;
+  }
+#if OCTET_UNIFORM
+  __device__ __forceinline__ void place(Tile& tile) {
+    tile.group = tile.unit / kGroupBlocks;
+    tile.block = tile.unit;
+    tile.block_in_group = tile.unit - tile.group * kGroupBlocks;
+    tile.group_blocks = kGroupBlocks;
+    tile.row = static_cast<i64>(tile.group) * config::kN + tile.block_in_group * kTile;
+    tile.rows = min(kTile, config::kN - tile.block_in_group * kTile);
+#if OCTET_CONVERT
+    tile.extent_rows = tile.rows;
+#endif
+#if OCTET_MX_COLUMNS
+    constexpr i32 kSubBlocks = (config::kN + 31) / 32;
+    tile.sub_block = tile.group * kSubBlocks + tile.block_in_group * 4;
+    tile.sub_blocks = min(4, kSubBlocks - tile.block_in_group * 4);
+#endif
+  }
+#endif
+#if OCTET_GROUP_TABLE
+  __device__ __forceinline__ void place(Tile& tile) {
+    entry_ = advance_entry(table_, entry_, tile.unit);
+    const i32 begin = table_.row_begin[entry_], end = table_.row_end[entry_];
+    tile.group = table_.group[entry_];
+    tile.block_in_group = tile.unit - table_.first_unit[entry_];
+    tile.row = begin + tile.block_in_group * kTile;
+    tile.rows = max(0, min(kTile, end - begin - tile.block_in_group * kTile));
+#if OCTET_DEEPGEMM
+    tile.rows_before = begin - table_.row_begin[0];
+    tile.group_rows = end - begin;
+#endif
+#if OCTET_MASKED
+    constexpr i32 kRows = config::kMaxM;
+    tile.block = tile.group * kGroupBlocks + tile.block_in_group;
+    tile.group_blocks = kGroupBlocks;
+#endif
+#if !OCTET_MASKED
+    const i32 kRows = end - begin;
+    tile.block = tile.unit;
+    tile.group_blocks = (kRows + kTile - 1) / kTile;
+#endif
+#if OCTET_CONVERT
+    tile.extent_rows = min(kTile, kRows - tile.block_in_group * kTile);
+#endif
+#if OCTET_MX_COLUMNS
+#if OCTET_MASKED
+    const i32 first = tile.group * ((kRows + 31) / 32);
+#endif
+#if OCTET_SUB_BLOCKS
+    const i32 first = table_.first_sub_block[entry_];
+#endif
+    tile.sub_block = first + tile.block_in_group * 4;
+    tile.sub_blocks = min(4, (kRows + 31) / 32 - tile.block_in_group * 4);
+#endif
+  }
+
+  const GroupTable& table_;
+  i32 entry_ = 0;
+#endif
+  i32 unit_, column_tile_;
+};
+
+// What this thread is in a tile.
+struct TileThread {
+  i32 row_group, column_group;  // of eight
+  i32 warp, lane;
+
+  __device__ __forceinline__ TileThread() {
+    row_group = threadIdx.x / 16;
+    column_group = threadIdx.x % 16;
+    warp = threadIdx.x / 32;
+    lane = threadIdx.x % 32;
+  }
+  __device__ __forceinline__ i32 row() const { return row_group * 8; }        // in the tile
+  __device__ __forceinline__ i32 column() const { return column_group * 8; }  // in the tile
+};
+
+}  // namespace octet

@@ -1,0 +1,114 @@
+// Activations, forward and backward, alone and fused with the quantizers.
+#include <fmt/format.h>
+
+#include "tests/gpu/quantize_cells.h"
+#include "tests/support/catch.h"
+
+namespace octet::test {
+namespace {
+
+constexpr int kInterleavings[] = {0, 1, 8, 16, 32, 64};  // 0: two halves
+
+// "act=swiglu gate=second il=8" and so on, all that an activation has.
+std::vector<std::string> arrangements(const std::string& activation) {
+  if (!gated(activation)) return {"act=" + activation};
+  std::vector<std::string> all;
+  for (const int interleaving : kInterleavings) {
+    const std::string il = interleaving == 0 ? "" : fmt::format(" il={}", interleaving);
+    for (const char* gate : {"", " gate=second"}) all.push_back("act=" + activation + gate + il);
+  }
+  return all;
+}
+
+const std::vector<std::string> kForwardFlags = {"", " +probs", " +bias", " +bias +probs"};
+const std::vector<std::string> kBackwardFlags = {" +grad", " +grad +probs", " +grad +dbias", " +grad +bias +dbias",
+                                                 " +grad +bias +probs +dbias"};
+const std::vector<std::string> kTypes = {"bf16", "fp16", "f32"};
+const std::vector<std::string> kTokens = {"packed g7", "padded g7 al32", "masked g7 m144"};
+
+std::vector<Problem> activation_cells(const std::vector<std::string>& flags) {
+  std::vector<Problem> problems;
+  std::size_t turn = 0;
+  for (const std::string& activation : activations()) {
+    for (const std::string& arrangement : arrangements(activation)) {
+      const std::string type = pick(kTypes, turn), layout = pick(kTokens, turn / kTypes.size());
+      problems.push_back(Problem::parse(
+          fmt::format("activation.{} c192 in={} d={} {}{}", layout, type, type, arrangement, pick(flags, turn))));
+      ++turn;
+    }
+    ++turn;  // 13 for each: no arrangement keeps its type and flags
+  }
+  return problems;
+}
+
+std::vector<Problem> fused_cells(const std::vector<std::string>& flags) {
+  std::vector<Problem> problems;
+  std::size_t turn = 0;
+  for (const std::string& activation : activations()) {
+    for (const std::string& recipe : token_recipes()) {
+      const std::vector<std::string> ways = arrangements(activation);
+      problems.push_back(Problem::parse(fmt::format(
+          "quantize.{} c192 in={} {} out={}:{} dir={}{}", pick(kTokens, turn), pick(kTypes, turn / 2), pick(ways, turn),
+          turn % 5 == 0 ? "e5m2" : "e4m3", recipe, pick(directions(), turn / 3), pick(flags, turn))));
+      ++turn;
+    }
+    turn += 3;  // 11 for each: no recipe keeps its type, layout and flags
+  }
+  return problems;
+}
+
+// What layers of models use, in full.
+std::vector<Problem> swiglu_cells(const std::vector<std::string>& flags) {
+  std::vector<Problem> problems;
+  for (const std::string& recipe : token_recipes()) {
+    for (const std::string& direction : directions()) {
+      for (const std::string& flag : flags) {
+        problems.push_back(Problem::parse(
+            fmt::format("quantize.packed g7 c144 in=bf16 act=swiglu out=e4m3:{} dir={}{}", recipe, direction, flag)));
+      }
+    }
+  }
+  return problems;
+}
+
+}  // namespace
+
+// 5 activations without a gate and 8 with 12 arrangements each: 101 cells.
+TEST_CASE_METHOD(GpuTest, "activation: all of them forward, with every arrangement of the gate") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("activations, forward", activation_cells(kForwardFlags), random), 101) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: all of them backward, with every arrangement of the gate") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("activations, backward", activation_cells(kBackwardFlags), random), 101) == "");
+}
+
+// 13 activations by 8 recipes; 8 recipes by 3 directions by the flags.
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, forward") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, forward", fused_cells(kForwardFlags), random), 80) == "");
+  REQUIRE(shortfall(check_cells("swiglu, forward", swiglu_cells(kForwardFlags), random), 72) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, backward") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, backward", fused_cells(kBackwardFlags), random), 80) == "");
+  REQUIRE(shortfall(check_cells("swiglu, backward", swiglu_cells(kBackwardFlags), random), 90) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: odd widths") {
+  INFO(random.note());
+  std::vector<Problem> problems;
+  for (const int columns : {16, 48, 272, 2880}) {
+    for (const char* way : {"act=swiglu", "act=clamped_swiglu il=1 +bias", "act=srelu", "act=geglu il=16 +grad +probs",
+                            "act=situ_glu gate=second +grad +dbias", "act=gelu +grad"}) {
+      problems.push_back(Problem::parse(fmt::format("activation.packed g7 c{} in=bf16 d=bf16 {}", columns, way)));
+      problems.push_back(
+          Problem::parse(fmt::format("quantize.packed g7 c{} in=bf16 {} out=e4m3:1x128 dir=row,col", columns, way)));
+    }
+  }
+  REQUIRE(shortfall(check_cells("activations, widths", problems, random), 40) == "");
+}
+
+}  // namespace octet::test

@@ -116,6 +116,12 @@ std::int64_t blocks_of_rows(const LoadedKernel& kernel, const QuantizeTraits& tr
                         kernel.blocks_per_sm);
 }
 
+// Column tiles of one step of quantize_tiles.cu.
+std::int64_t walk_tiles(const QuantizeTraits& traits, const QuantizeShape& shape) {
+  const std::int64_t tiles = ceil_div(shape.out_columns, 128);
+  return traits.both_halves ? tiles / 2 : tiles;
+}
+
 std::int64_t blocks_of_pass(const LoadedKernel& kernel, const QuantizeTraits& traits, const QuantizeShape& shape,
                             Pass pass) {
   const std::int64_t tiles = shape.row_blocks * ceil_div(shape.out_columns, 128);
@@ -123,8 +129,13 @@ std::int64_t blocks_of_pass(const LoadedKernel& kernel, const QuantizeTraits& tr
     case Pass::amax:
       return walking_blocks(kernel, tiles, kernel.blocks_per_sm);
     case Pass::main:
-      return traits.by_tiles || traits.current ? walking_blocks(kernel, tiles, kernel.blocks_per_sm)
-                                               : blocks_of_rows(kernel, traits, shape);
+      if (traits.one_shot) return std::max<std::int64_t>(1, shape.row_blocks * walk_tiles(traits, shape));
+      if (traits.current) {
+        return walking_blocks(kernel, ceil_div(shape.rows * shape.out_columns, 64 * kernel.threads),
+                              kernel.blocks_per_sm);
+      }
+      return traits.by_tiles ? walking_blocks(kernel, tiles, kernel.blocks_per_sm)
+                             : blocks_of_rows(kernel, traits, shape);
     case Pass::scales:
     case Pass::finish:
       return walking_blocks(kernel,

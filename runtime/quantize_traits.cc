@@ -6,6 +6,9 @@ namespace octet {
 namespace {
 
 constexpr std::int64_t kTile = 128, kSectionAlignment = 256;
+constexpr std::int64_t kSmallestChunk =
+    64 * 8 * 8;                          // elements of quantize_current.cu: threads, vectors, elements of one
+constexpr std::int64_t kFewGroups = 64;  // two per lane
 
 std::int64_t columns_of(const Problem& problem) { return problem.layout == Layout::uniform ? problem.k : problem.c; }
 
@@ -52,7 +55,11 @@ QuantizeTraits::QuantizeTraits(const Problem& problem) {
   const bool walks_groups = problem.layout == Layout::padded || problem.layout == Layout::masked;
   strips_by_group = !current && !by_tiles && walks_groups;
   row_groups = !current && !by_tiles && problem.layout == Layout::packed && (tensor || problem.has(Flag::bias));
-  needs_table = problem.layout != Layout::uniform && (by_tiles || walks_groups || amax_pass || current);
+  // Where the blocks that find nothing would be many, or finding a group among many takes long, blocks walk.
+  const bool mostly_full = problem.layout != Layout::masked || whole_extent;
+  one_shot = by_tiles && mostly_full && (problem.layout == Layout::uniform || problem.g <= kFewGroups);
+  needs_table = problem.layout != Layout::uniform &&
+                ((by_tiles && !one_shot) || strips_by_group || amax_pass || finish_pass || current);
 }
 
 const char* suffix(Pass pass) noexcept {
@@ -95,7 +102,7 @@ QuantizeWorkspace quantize_workspace(const Problem& problem, std::int64_t capaci
   if (traits.amax_of_tiles || (traits.amax_pass && !by_row)) workspace.tile_amax = reserve(shape.row_blocks * tiles);
   if (traits.amax_pass && !by_row) workspace.group_q = reserve(problem.g);
   if (traits.current) {
-    workspace.tile_amax = reserve(shape.row_blocks * tiles);
+    workspace.tile_amax = reserve(ceil_div(shape.rows * shape.out_columns, kSmallestChunk) + problem.g);
     workspace.counter_words = 1 + problem.g;
     workspace.counters = reserve(workspace.counter_words);
   }

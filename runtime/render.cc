@@ -43,7 +43,7 @@ Parts gemm_parts(const Spec& spec, const GemmConfig& config) {
   const Problem& problem = spec.problem;
   const int warpgroups = config.warpgroups_m * config.warpgroups_n;
   const RegisterBudget registers = register_budget(warpgroups);
-  Parts parts{"gemm.cu", {"rendered", "gemm", "group_table"}, {}};
+  Parts parts{"gemm.cu", {"rendered", "gemm", "visit_groups", "group_table"}, {}};
   add_splits_facts(problem, parts.facts);
   if (config.cluster_m * config.cluster_n > 1) parts.facts.insert("cluster");
   if (config.cluster_m > 1) parts.facts.insert("cluster_m");

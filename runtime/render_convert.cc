@@ -48,7 +48,8 @@ void add_walk_facts(const Problem& problem, Facts& facts) {
   add_splits_facts(problem, facts);
   const bool columnwise = problem.dir == Direction::col;
   facts.insert(columnwise ? "col" : "row");
-  if (problem.layout != Layout::uniform) facts.insert("group_table");
+  facts.insert("tile_walk");
+  if (problem.layout != Layout::uniform) facts.insert({"visit_groups", "group_table"});
   const bool pads = columnwise || is(problem.out, ScaleLayout::swizzled);
   if (problem.layout == Layout::masked && problem.op == Operation::convert && pads) facts.insert("whole_extent");
   const bool compact = is(problem.a, ScaleLayout::mx_compact) || is(problem.out, ScaleLayout::mx_compact);

@@ -14,7 +14,7 @@ const std::set<std::string>& known_facts() {
       // where groups lie
       "packed", "padded", "masked", "uniform", "splits_i32", "splits_i64", "splits_sizes", "splits_ends",
       "splits_starts", "prefix_sums", "from_ends", "from_starts", "group_table", "row_range", "row_groups",
-      "whole_extent", "sub_blocks", "strips_by_group", "find_entry",
+      "whole_extent", "sub_blocks", "strips_by_group", "find_entry", "visit_groups", "one_shot", "tile_walk",
       // gemm.cu
       "cluster", "cluster_m", "whole_tile", "split_narrow",
       // element types
@@ -28,7 +28,8 @@ const std::set<std::string>& known_facts() {
       "quantized", "plain", "row", "col", "noop", "amax", "given", "f32_scales", "e8m0", "pow2", "scale_tensor",
       "scale_row", "scale_1x128", "scale_128x128", "scale_1x32", "scale_32x32", "one_scale", "sf_mn_major",
       "sf_k_major", "sf_per_row", "sf_block2d_t", "sf_compact", "sf_swizzled", "column_maxima", "column_scales",
-      "block_maxima", "mx_columns", "current", "amax_pass", "finish_pass", "amax_of_tiles", "tile_amax",
+      "own_row_scales", "shared_row_scales", "block_maxima", "mx_columns", "current", "amax_pass", "finish_pass",
+      "amax_of_tiles", "tile_amax",
       // dequantize.cu, convert.cu
       "dequantize", "converter", "a_e4m3", "a_e5m2", "d_bf16", "d_f32", "deepgemm", "from_rows", "to_rows",
       "from_columns", "to_columns", "from_deepgemm", "to_deepgemm", "scales_of_groups", "from_per_group",

@@ -70,6 +70,9 @@ void add_scale_facts(const Problem& problem, const QuantizeTraits& traits, Facts
   add_if(traits.scales == ScaleLayout::block2d_t, "sf_block2d_t", facts);
   add_if(traits.scales == ScaleLayout::mx_compact, "sf_compact", facts);
   add_if(traits.scales == ScaleLayout::swizzled, "sf_swizzled", facts);
+  const bool shares = traits.row && traits.col && traits.granularity == Granularity::block_1x128;
+  add_if(shares, "shared_row_scales", facts);
+  add_if(traits.row && per_block && !shares, "own_row_scales", facts);
   add_if(traits.col && per_block, "column_scales", facts);
   add_if(traits.col && (per_block || by_row), "column_maxima", facts);
   const bool compact_columns = traits.col && traits.scales == ScaleLayout::mx_compact;
@@ -88,6 +91,9 @@ void add_walk_facts(const Problem& problem, const QuantizeTraits& traits, Facts&
   add_splits_facts(problem, facts);
   add_if(traits.whole_extent, "whole_extent", facts);
   add_if(traits.needs_table, "group_table", facts);
+  add_if(traits.needs_table || (traits.one_shot && problem.layout != Layout::uniform), "visit_groups", facts);
+  add_if(traits.one_shot, "one_shot", facts);
+  add_if((traits.by_tiles && !traits.one_shot) || traits.amax_pass || traits.finish_pass, "tile_walk", facts);
   add_if(traits.strips_by_group, "strips_by_group", facts);
   add_if(traits.row_groups, "row_groups", facts);
   add_if(!traits.by_tiles && !traits.current && problem.layout == Layout::packed && !traits.row_groups, "row_range",

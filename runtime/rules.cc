@@ -222,7 +222,12 @@ bool works_on_tiles(const Problem& problem) {
 }
 
 // Tiles, and the pass that finds the largest magnitudes of tiles.
-bool needs_256_threads(const Problem& problem) { return works_on_tiles(problem) || QuantizeTraits(problem).amax_pass; }
+bool needs_256_threads(const Problem& problem) {
+  const bool quantizes = problem.op == Operation::quantize || problem.op == Operation::activation;
+  if (!quantizes) return true;
+  const QuantizeTraits traits(problem);
+  return traits.by_tiles || traits.amax_pass;
+}
 
 Advice not_a_multiple(const char* name, std::int64_t value, std::int64_t of) {
   return {fmt::format("{}={}: not a multiple of {}", name, value, of),
@@ -709,12 +714,12 @@ const Rule kRules[] = {
     {"quantize.threads", config, rows, illegal, "whole warps; tiles of 128 x 128 need 256 threads of 8 x 8 elements",
      [](const Facts& f) {
        const int threads = f.quantize().threads;
-       const bool whole_warps = threads >= 32 && threads <= 1024 && threads % 32 == 0;
+       const bool whole_warps = threads >= 64 && threads <= 1024 && threads % 32 == 0;
        return needs_256_threads(f.problem) ? threads == 256 : whole_warps;
      },
      [](const Facts& f) -> Advice {
        return {fmt::format("{} threads", f.quantize().threads),
-               needs_256_threads(f.problem) ? "use 256" : "use a multiple of 32 up to 1024"};
+               needs_256_threads(f.problem) ? "use 256" : "use a multiple of 32 from 64 to 1024"};
      }},
     {"quantize.blocks-fit-multiprocessor", config, rows, illegal, "a multiprocessor holds 2048 threads",
      [](const Facts& f) {

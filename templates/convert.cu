@@ -73,13 +73,8 @@ __device__ __forceinline__ void convert_scales(const abi::ConvertParams& params,
   for (i32 i = threadIdx.x; i < config::kSlotRows * config::kSlotColumns; i += config::kThreads) {
     const i32 r = i / config::kSlotColumns * kRowsEach;
     const i32 c = tile.column_tile * kTile + i % config::kSlotColumns * kColumnsEach;
-    // Where the source has one. Of columns the blocks are those of the group's extent, not of its valid rows.
-#if OCTET_COL
-    const bool real = c < kOutColumns && r < tile.extent_rows;
-#endif
-#if OCTET_ROW
+    // Blocks that hold a row of the group have a scale.
     const bool real = c < kOutColumns && r < tile.rows;
-#endif
     bool exists = real;
 #if OCTET_TO_SWIZZLED
     exists = true;

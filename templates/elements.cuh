@@ -96,6 +96,20 @@ __device__ __forceinline__ float to_float(Element x) {
 #endif
 }
 #endif
+#if OCTET_CURRENT
+__device__ __forceinline__ Eight load_eight(const Element* from, u64 policy) {
+#if OCTET_IN_F32
+  const uint4 first = load_16(from, policy), second = load_16(from + 4, policy);
+  return {make_float4(__uint_as_float(first.x), __uint_as_float(first.y), __uint_as_float(first.z),
+                      __uint_as_float(first.w)),
+          make_float4(__uint_as_float(second.x), __uint_as_float(second.y), __uint_as_float(second.z),
+                      __uint_as_float(second.w))};
+#endif
+#if !OCTET_IN_F32
+  return load_16(from, policy);
+#endif
+}
+#endif
 __device__ __forceinline__ Eight load_eight(const Element* from) { return *reinterpret_cast<const Eight*>(from); }
 
 // The largest of a magnitude over `kWidth` lanes.

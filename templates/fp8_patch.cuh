@@ -78,7 +78,11 @@ __device__ __forceinline__ Patch load_patch(const abi::ConvertParams& params, co
   for (i32 c = 0; c < 8; ++c) {
     patch.rows[c] = 0;
 #if OCTET_FROM_COLUMNS
-    if (bounds.rows > 0 && c < bounds.columns) patch.rows[c] = load_8(data + column_offset(params, tile, thread, c));
+    if (bounds.rows > 0 && c < bounds.columns) {
+      // What lies between groups is somebody else's to fill; it counts as zero here.
+      const u64 real = bounds.rows >= 8 ? ~u64{0} : (u64{1} << 8 * bounds.rows) - 1;
+      patch.rows[c] = load_8(data + column_offset(params, tile, thread, c)) & real;
+    }
 #endif
 #if OCTET_FROM_DEEPGEMM
     for (i32 r = 0; r < min(bounds.rows, 8); ++r) {

@@ -221,8 +221,8 @@ __device__ __forceinline__ float probability_of(const abi::QuantizeParams& param
 // Makes this thread's part of a tile of the first half, then that of the second, so that inputs are read once, and
 // gives each to take(tile, x, sums).
 template <typename Take>
-__device__ __forceinline__ void make_tile(const abi::QuantizeParams& params, Tile tile, const Tile* next,
-                                          const TileThread& thread, const Take& take) {
+__device__ __forceinline__ void make_tile(const abi::QuantizeParams& params, Tile tile, const TileThread& thread,
+                                          const Take& take) {
   const i32 column = tile.column_tile * kTile + thread.column();
   const i64 row = tile.row + thread.row();
   const i32 rows = tile.rows - thread.row();
@@ -236,10 +236,6 @@ __device__ __forceinline__ void make_tile(const abi::QuantizeParams& params, Til
       pre[r] = load_pair(params.pre, row + r, column);
       dy[r] = load_dy(params, row + r, column);
     }
-  }
-  if (next != nullptr) {
-    prefetch_features(params.pre, *next);
-    prefetch_columns(params.in, kColumns, *next, next->column_tile * kTile);
   }
   Inputs bias = zero_inputs();
 #if OCTET_BIAS
@@ -269,8 +265,8 @@ __device__ __forceinline__ void make_tile(const abi::QuantizeParams& params, Til
 
 #if !OCTET_BOTH_HALVES
 template <typename Take>
-__device__ __forceinline__ void make_tile(const abi::QuantizeParams& params, const Tile& tile, const Tile*,
-                                          const TileThread& thread, const Take& take) {
+__device__ __forceinline__ void make_tile(const abi::QuantizeParams& params, const Tile& tile, const TileThread& thread,
+                                          const Take& take) {
   const i32 column = tile.column_tile * kTile + thread.column();
   const bool inside = column < kOutColumns;
   const i64 row = tile.row + thread.row();

@@ -20,7 +20,7 @@ __device__ __forceinline__ i64 clamp_rows(i64 value, i64 capacity) {
   return value < 0 ? 0 : (value > capacity ? capacity : value);
 }
 
-#if OCTET_GROUP_TABLE || OCTET_SPLITS_SIZES
+#if OCTET_VISIT_GROUPS || OCTET_SPLITS_SIZES
 // Sum over the lanes before this one.
 template <typename T>
 __device__ __forceinline__ T warp_exclusive_sum(T value, i32 lane) {
@@ -94,6 +94,7 @@ __device__ __forceinline__ i32 groups_of_rows(const void* splits, i64 capacity, 
   return row + lane < capacity ? group : config::kGroups;
 }
 #endif
+#if OCTET_VISIT_GROUPS
 #if OCTET_GROUP_TABLE
 // The groups that have work, in order, and how many units each makes. Lives in shared memory; groups without work have
 // no entry, so a walk over it never idles.
@@ -108,6 +109,7 @@ struct GroupTable {
 #endif
   u16 group[config::kGroups];
 };
+#endif
 
 #if OCTET_PADDED
 __device__ __forceinline__ i64 align_rows(i64 row) {
@@ -115,12 +117,28 @@ __device__ __forceinline__ i64 align_rows(i64 row) {
 }
 #endif
 
-// Fills the table. Called by one whole warp; lane l reads groups [l * kPerLane, (l + 1) * kPerLane).
-// `units_of(rows)`: units of a group that has so many rows; a group without units gets no entry. Rows are never
-// negative.
-template <typename UnitsOf>
-__device__ __forceinline__ void build_group_table(GroupTable& table, const void* splits, i64 capacity, i32 lane,
-                                                  UnitsOf units_of) {
+// A group that has work.
+struct GroupEntry {
+  i32 group;
+  i32 row_begin, row_end;
+  i32 units, first_unit;  // of work
+  i32 index;              // among the groups that have work; where it was asked for
+#if OCTET_SUB_BLOCKS
+  i32 first_sub_block;  // blocks of 32 rows before the group
+#endif
+};
+
+// How much work there is in all.
+struct GroupTotals {
+  i32 units, entries;
+};
+
+// Calls visit(entry) for every group that has work: lane l for groups [l * kPerLane, (l + 1) * kPerLane). Called by one
+// whole warp; every lane gets the totals, if kIndexed, as entries get their index. `units_of(rows)`: units of a group
+// that has so many rows, never negative.
+template <bool kIndexed, typename UnitsOf, typename Visit>
+__device__ __forceinline__ GroupTotals visit_groups(const void* splits, i64 capacity, i32 lane, const UnitsOf& units_of,
+                                                    const Visit& visit) {
   constexpr i32 kPerLane = (config::kGroups + 31) / 32;
   const i32 first = lane * kPerLane;
   const i32 last = min(first + kPerLane, config::kGroups);
@@ -187,34 +205,52 @@ __device__ __forceinline__ void build_group_table(GroupTable& table, const void*
     sub_blocks += (end - begin + 31) / 32;
 #endif
   }
-  i32 unit = warp_exclusive_sum(units, lane);
-  i32 entry = warp_exclusive_sum(entries, lane);
+  GroupEntry entry;
+  entry.first_unit = warp_exclusive_sum(units, lane);
+  entry.index = kIndexed ? warp_exclusive_sum(entries, lane) : 0;
 #if OCTET_SUB_BLOCKS
-  i32 sub_block = warp_exclusive_sum(sub_blocks, lane);
+  entry.first_sub_block = warp_exclusive_sum(sub_blocks, lane);
 #endif
-  if (lane == 31) {
-    table.units = unit + units;
-    table.count = entry + entries;
+  GroupTotals totals{};
+  if constexpr (kIndexed) {
+    totals = {__shfl_sync(~0u, entry.first_unit + units, 31), __shfl_sync(~0u, entry.index + entries, 31)};
   }
 #if OCTET_PREFIX_SUMS
   start = lane_start;
 #endif
 #pragma unroll 1
   for (i32 g = first; g < last; ++g) {
-    i32 begin, end;
-    rows_of(g, begin, end);
-    const i32 own = units_of(end - begin);
-    if (own == 0) continue;
-    table.first_unit[entry] = unit;
-    table.row_begin[entry] = begin;
-    table.row_end[entry] = end;
-    table.group[entry] = static_cast<u16>(g);
+    rows_of(g, entry.row_begin, entry.row_end);
+    entry.units = units_of(entry.row_end - entry.row_begin);
+    if (entry.units == 0) continue;
+    entry.group = g;
+    visit(entry);
+    entry.first_unit += entry.units;
+    ++entry.index;
 #if OCTET_SUB_BLOCKS
-    table.first_sub_block[entry] = sub_block;
-    sub_block += (end - begin + 31) / 32;
+    entry.first_sub_block += (entry.row_end - entry.row_begin + 31) / 32;
 #endif
-    unit += own;
-    ++entry;
+  }
+  return totals;
+}
+
+#if OCTET_GROUP_TABLE
+// Fills the table. Called by one whole warp.
+template <typename UnitsOf>
+__device__ __forceinline__ void build_group_table(GroupTable& table, const void* splits, i64 capacity, i32 lane,
+                                                  const UnitsOf& units_of) {
+  const GroupTotals totals = visit_groups<true>(splits, capacity, lane, units_of, [&](const GroupEntry& entry) {
+    table.first_unit[entry.index] = entry.first_unit;
+    table.row_begin[entry.index] = entry.row_begin;
+    table.row_end[entry.index] = entry.row_end;
+    table.group[entry.index] = static_cast<u16>(entry.group);
+#if OCTET_SUB_BLOCKS
+    table.first_sub_block[entry.index] = entry.first_sub_block;
+#endif
+  });
+  if (lane == 0) {
+    table.units = totals.units;
+    table.count = totals.entries;
   }
 }
 
@@ -237,6 +273,7 @@ __device__ __forceinline__ i32 find_entry(const GroupTable& table, i32 group) {
   }
   return low < table.count && table.group[low] == group ? low : -1;
 }
+#endif
 #endif
 #endif
 

@@ -266,6 +266,25 @@ __device__ __forceinline__ u32 unpack_fp8(u32 pair) {
 }
 #endif
 #if OCTET_CURRENT
+// How long what a load brings stays in L2: until other data needs the room, or longer than other data. (9.7.9.18
+// createpolicy, 9.7.9.8 ld with a cache hint)
+__device__ __forceinline__ u64 policy_evict_first() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+__device__ __forceinline__ u64 policy_evict_last() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+__device__ __forceinline__ uint4 load_16(const void* from, u64 policy) {
+  uint4 v;
+  asm volatile("ld.global.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(from), "l"(policy));
+  return v;
+}
 // Adds after all that this thread wrote before, and reads before all that it reads later, at the scope of the device.
 // (9.7.13.7 red, 9.7.9.8 ld, 8.5 memory consistency)
 __device__ __forceinline__ void add_release(u32* counter, u32 value) {
@@ -278,8 +297,6 @@ __device__ __forceinline__ u32 load_acquire(const u32* counter) {
 }
 #endif
 #if OCTET_QUANTIZE
-// Brings a line of global memory to L2. (9.7.9.15 prefetch)
-__device__ __forceinline__ void prefetch_l2(const void* line) { asm volatile("prefetch.global.L2 [%0];" ::"l"(line)); }
 // 1/x and 2^x to about two ulp. (9.7.3.13 rcp, 9.7.3.21 ex2)
 __device__ __forceinline__ float reciprocal_approx(float x) {
   float result;

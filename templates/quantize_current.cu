@@ -26,7 +26,8 @@ __device__ __forceinline__ i32 chunks_of_rows(i32 rows) {
 struct SharedStorage {
   GroupTable groups;  // a unit is a chunk
   u32 tickets[2];
-  float warp_max[kWarps];
+  float warp_max[2][kWarps];  // of the last chunk's magnitudes; two, so that one barrier per chunk is enough
+  float group_max[kWarps];
 };
 
 __device__ __forceinline__ i32 chunks_of_entry(const GroupTable& groups, i32 entry) {
@@ -82,45 +83,55 @@ __device__ __forceinline__ i64 first_vector(const Item& item) {
   return static_cast<i64>(item.chunk) * kChunk + threadIdx.x;
 }
 
+// What is read first of a group makes room in L2 for what is read last: that much of it is still there for the casts.
+constexpr i64 kKeptVectors = 24 * 1024 * 1024 / sizeof(Eight);  // half of an H200's L2; more was not faster
+__device__ __forceinline__ u64 policy_of(const Item& item, i64 vectors) {
+  const bool kept = !item.casts && static_cast<i64>(item.chunk + 1) * kChunk + kKeptVectors > vectors;
+  return kept ? policy_evict_last() : policy_evict_first();
+}
+
 __device__ __forceinline__ void load_chunk(const abi::QuantizeParams& params, const GroupTable& groups,
                                            const Item& item, Vectors& vectors) {
   const i64 begin = groups.row_begin[item.entry] * kRowVectors, end = groups.row_end[item.entry] * kRowVectors;
+  const u64 policy = policy_of(item, end - begin);
   const Element* in = static_cast<const Element*>(params.in);
 #pragma unroll
   for (i32 v = 0; v < kVectors; ++v) {
     const i64 at = begin + first_vector(item) + v * config::kThreads;
     vectors.x[v] = zero_eight();
-    if (at < end) vectors.x[v] = load_eight(in + at * 8);
+    if (at < end) vectors.x[v] = load_eight(in + at * 8, policy);
   }
 }
 
-// The largest of `own` over the block, in every thread. Two barriers.
-__device__ __forceinline__ float block_max(SharedStorage& shared, float own) {
+// A warp's largest value, in every lane.
+__device__ __forceinline__ float warp_largest(float own) {
 #pragma unroll
   for (i32 width = 16; width > 0; width /= 2) own = fmaxf(own, __shfl_xor_sync(~0u, own, width));
-  __syncthreads();  // what was there has been read
-  if (threadIdx.x % 32 == 0) shared.warp_max[threadIdx.x / 32] = own;
-  __syncthreads();
-  float largest = 0.f;
-#pragma unroll
-  for (i32 w = 0; w < kWarps; ++w) largest = fmaxf(largest, shared.warp_max[w]);
-  return largest;
+  return own;
 }
 
-// Finds a chunk's largest magnitude, leaves it for the casts of its group and counts it.
-__device__ __forceinline__ void find_magnitude(const abi::QuantizeParams& params, SharedStorage& shared,
-                                               const Item& item, const Vectors& vectors) {
+// Finds each warp's largest magnitude of a chunk.
+__device__ __forceinline__ void find_magnitude(SharedStorage& shared, i32 parity, const Vectors& vectors) {
   Magnitude largest = max_magnitude(vectors.x[0]);
 #pragma unroll
   for (i32 v = 1; v < kVectors; ++v) largest = larger(largest, max_magnitude(vectors.x[v]));
-  const float amax = block_max(shared, amax_of(largest));
+  const float amax = warp_largest(amax_of(largest));
+  if (threadIdx.x % 32 == 0) shared.warp_max[parity][threadIdx.x / 32] = amax;
+}
+
+// Leaves a chunk's largest magnitude for the casts of its group, and counts it. After the barrier that follows
+// find_magnitude; one warp.
+__device__ __forceinline__ void publish(const abi::QuantizeParams& params, const SharedStorage& shared, i32 parity,
+                                        const Item& item) {
+  if (threadIdx.x >= 32) return;
+  const float amax = warp_largest(threadIdx.x < kWarps ? shared.warp_max[parity][threadIdx.x] : 0.f);
   if (threadIdx.x == 0) {
     __stcg(params.tile_amax + shared.groups.first_unit[item.entry] + item.chunk, amax);
     add_release(params.counters + 1 + item.entry, 1);
   }
 }
 
-// The largest magnitude of a group, once all of its chunks have left theirs.
+// The largest magnitude of a group, once all of its chunks have left theirs. Two barriers.
 __device__ __forceinline__ float group_amax(const abi::QuantizeParams& params, SharedStorage& shared, i32 entry) {
   const i32 chunks = chunks_of_entry(shared.groups, entry), first = shared.groups.first_unit[entry];
   if (threadIdx.x == 0) {
@@ -129,7 +140,13 @@ __device__ __forceinline__ float group_amax(const abi::QuantizeParams& params, S
   __syncthreads();
   float own = 0.f;
   for (i32 i = threadIdx.x; i < chunks; i += config::kThreads) own = fmaxf(own, __ldcg(params.tile_amax + first + i));
-  return block_max(shared, own);
+  own = warp_largest(own);
+  if (threadIdx.x % 32 == 0) shared.group_max[threadIdx.x / 32] = own;
+  __syncthreads();
+  float largest = 0.f;
+#pragma unroll
+  for (i32 w = 0; w < kWarps; ++w) largest = fmaxf(largest, shared.group_max[w]);
+  return largest;
 }
 
 __device__ __forceinline__ void store_group(const abi::QuantizeParams& params, i32 group, float sf, float amax) {
@@ -176,14 +193,19 @@ extern "C" __global__ void __launch_bounds__(octet::config::kThreads, octet::con
   i32 known_entry = -1;  // whose scale is known
   Scale scale{1.f, 1.f};
   float amax = 0.f;
-  for (i32 parity = 0;; parity ^= 1) {
+  Item item{};
+  bool unpublished = false;  // magnitudes of the item before
+  i32 parity = 0;
+  for (;; parity ^= 1) {
+    if (unpublished) publish(params, shared, parity ^ 1, item);
     const u32 index = shared.tickets[parity];
     if (index >= 2 * static_cast<u32>(shared.groups.units)) break;
     u32 next = 0;
     if (threadIdx.x == 0) next = atomicAdd(params.counters, 1u);  // on its way while this chunk is worked on
-    const Item item = list.at(index);
+    item = list.at(index);
     Vectors vectors;
     load_chunk(params, shared.groups, item, vectors);
+    unpublished = !item.casts;
     if (item.casts) {
       if (known_entry != item.entry) {
         amax = group_amax(params, shared, item.entry);
@@ -193,7 +215,7 @@ extern "C" __global__ void __launch_bounds__(octet::config::kThreads, octet::con
       if (item.chunk == 0 && threadIdx.x == 0) store_group(params, shared.groups.group[item.entry], scale.sf, amax);
       cast_chunk(params, shared.groups, item, vectors, scale.q);
     } else {
-      find_magnitude(params, shared, item, vectors);
+      find_magnitude(shared, parity, vectors);
     }
     if (threadIdx.x == 0) shared.tickets[parity ^ 1] = next;
     __syncthreads();

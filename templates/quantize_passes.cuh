@@ -136,10 +136,8 @@ extern "C" __global__ void __launch_bounds__(octet::config::kThreads, octet::con
   TileWalk walk = walk_of(shared);
   const TileThread thread;
   i32 parity = 0;
-  Tile tile, next;
-  for (bool more = walk.next(tile); more; tile = next) {
-    more = walk.next(next);
-    make_tile(params, tile, more ? &next : nullptr, thread, [&](const Tile& made, const Eight(&x)[8], const Sums&) {
+  for (Tile tile; walk.next(tile);) {
+    make_tile(params, tile, thread, [&](const Tile& made, const Eight(&x)[8], const Sums&) {
       leave_maxima(params, shared, made, thread, parity, x);
       parity ^= 1;
     });

@@ -5,7 +5,8 @@
 // With a gradient C is the pre-activation's width. Bit for bit what docs/numerics.md says.
 //
 // 256 threads hold a tile, eight rows of eight columns each. Rows are reduced within a half-warp; columns meet in
-// shared memory, and go out through it transposed, 128 bytes of a column at a time. Blocks are persistent.
+// shared memory, and go out through it transposed, 128 bytes of a column at a time. A block does one tile where it can
+// find it quickly; else it walks over the tiles of all groups.
 #include "abi.h"
 #if OCTET_GRAD
 #include "gradient.cuh"
@@ -25,13 +26,15 @@ static_assert(config::kThreads == 256, "16 row groups of 16 threads");
 struct SharedStorage {
   TileStorage tile;
 #if OCTET_GROUP_TABLE
+#if !OCTET_ONE_SHOT
   GroupTable groups;
+#endif
 #endif
 };
 
 __device__ __forceinline__ void process_tile(const abi::QuantizeParams& params, SharedStorage& shared, const Tile& tile,
-                                             const Tile* next, const TileThread& thread, i32& parity) {
-  make_tile(params, tile, next, thread, [&](const Tile& made, const Eight(&x)[8], Sums& sums) {
+                                             const TileThread& thread, i32& parity) {
+  make_tile(params, tile, thread, [&](const Tile& made, const Eight(&x)[8], Sums& sums) {
 #if OCTET_DPROBS
     if (made.column_tile < kWalkTiles) store_row_sums(params, made, thread, sums.rows);
 #endif
@@ -56,6 +59,12 @@ extern "C" __global__ void __launch_bounds__(octet::config::kThreads, octet::con
   if (blockIdx.x == 0) fill_rest(params, kColumnTiles);
 #endif
   const TileThread thread;
+  i32 parity = 0;
+  Tile tile;
+#if OCTET_ONE_SHOT
+  if (find_tile(params.splits, params.capacity, thread.lane, tile)) process_tile(params, shared, tile, thread, parity);
+#endif
+#if !OCTET_ONE_SHOT
 #if OCTET_GROUP_TABLE
   if (threadIdx.x < 32) {
     build_group_table(shared.groups, params.splits, params.capacity, thread.lane, blocks_of_rows);
@@ -66,10 +75,6 @@ extern "C" __global__ void __launch_bounds__(octet::config::kThreads, octet::con
 #if OCTET_UNIFORM
   TileWalk walk;
 #endif
-  i32 parity = 0;
-  Tile tile, next;
-  for (bool more = walk.next(tile); more; tile = next) {
-    more = walk.next(next);
-    process_tile(params, shared, tile, more ? &next : nullptr, thread, parity);
-  }
+  while (walk.next(tile)) process_tile(params, shared, tile, thread, parity);
+#endif
 }

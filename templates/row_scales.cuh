@@ -7,13 +7,14 @@
 namespace octet {
 
 #if OCTET_SCALE_1X128
+// The largest magnitude of one row in each lane.
 template <i32 kRows>
-struct RowScales {
-  Scale scale;  // of this lane's own row
+struct RowMaximum {
+  float amax;
   i32 row;
   bool stores;  // one lane of each row
 
-  __device__ __forceinline__ RowScales(const Eight (&x)[kRows], i32 lane, float amax_floor) {
+  __device__ __forceinline__ RowMaximum(const Eight (&x)[kRows], i32 lane) {
     constexpr i32 kCount = kRows / kPerMagnitude;
     Magnitude m[kCount];
 #pragma unroll
@@ -24,7 +25,21 @@ struct RowScales {
     const i32 second = kPerMagnitude == 1 ? 0 : (lane & 16 / kRows) != 0;
     row = first * kPerMagnitude + second;
     stores = lane % (16 / kRows) == 0;
-    scale = scale_of(fmaxf(magnitude_value(m[0], second), amax_floor));
+    amax = magnitude_value(m[0], second);
+  }
+};
+
+template <i32 kRows>
+struct RowScales {
+  Scale scale;  // of this lane's own row
+  i32 row;
+  bool stores;  // one lane of each row
+
+  __device__ __forceinline__ RowScales(const Eight (&x)[kRows], i32 lane, float amax_floor) {
+    const RowMaximum<kRows> maximum(x, lane);
+    row = maximum.row;
+    stores = maximum.stores;
+    scale = scale_of(fmaxf(maximum.amax, amax_floor));
   }
   // A lane of the half-warp that holds row r.
   __device__ __forceinline__ static constexpr i32 lane_of(i32 r) {
@@ -42,6 +57,7 @@ template <i32 kRows>
 struct RowScales {
   u32 bytes;  // of rows `row` (low) and row + 1 of this lane's 32 columns
   i32 row;
+  float even_q, odd_q;  // what these rows are multiplied by
 
   __device__ __forceinline__ RowScales(const Eight (&x)[kRows], i32 lane, float) {
     constexpr i32 kCount = kRows / kPerMagnitude, kKeep = 2 / kPerMagnitude;
@@ -51,12 +67,14 @@ struct RowScales {
     i32 first;
     halving_max<kCount, 4, kKeep>(m, lane, first);
     row = first * kPerMagnitude;
-    bytes = e8m0_of(magnitude_value(m[0], 0)) | e8m0_of(magnitude_value(m[kKeep - 1], 1)) << 8;
+    const u32 even = e8m0_of(magnitude_value(m[0], 0)), odd = e8m0_of(magnitude_value(m[kKeep - 1], 1));
+    bytes = even | odd << 8;
+    even_q = e8m0_multiplier(even);
+    odd_q = e8m0_multiplier(odd);
   }
   __device__ __forceinline__ static constexpr i32 lane_of(i32 r) { return r / 2 * (8 / kRows); }
   __device__ __forceinline__ float q(i32 r, i32 lane) const {
-    const u32 both = __shfl_sync(~0u, bytes, lane / 4 * 4 + lane_of(r));
-    return e8m0_multiplier(both >> r % 2 * 8 & 255);
+    return __shfl_sync(~0u, r % 2 == 0 ? even_q : odd_q, lane / 4 * 4 + lane_of(r));
   }
   // The four scales of one row of 128 columns: of row `row` in the first and of row + 1 in the second quarter of the
   // half-warp; others do not store. All lanes call it.

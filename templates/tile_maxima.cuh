@@ -27,6 +27,10 @@ struct TileStorage {
 #if OCTET_COLUMN_SCALES
   alignas(16) float column_q[kColumnBlocks32][kTile];
 #endif
+#if OCTET_SHARED_ROW_SCALES
+  float row_max[kTile];
+  alignas(16) float row_q[kTile];
+#endif
 #if OCTET_COLUMN_MAXIMA
   alignas(16) Magnitude column_max[8][kMagnitudes128];
 #endif

@@ -34,31 +34,56 @@ __device__ __forceinline__ void store_column_scale(const abi::QuantizeParams& pa
 }
 #endif
 
-// Scales of the columns, from what share_column_maxima left.
-__device__ __forceinline__ void scale_columns(const abi::QuantizeParams& params, TileStorage& shared,
-                                              const Tile& tile) {
+// The scale of a column, from what share_column_maxima left; of one of four blocks of 32 rows, or of all rows.
+__device__ __forceinline__ void scale_column(const abi::QuantizeParams& params, TileStorage& shared, const Tile& tile,
+                                             i32 quarter, i32 column) {
   constexpr i32 kWarps = 8 / kColumnBlocks32;  // that share a scale
-  // A thread per column, though two columns share a magnitude: more threads beat fewer reads.
-  for (i32 i = threadIdx.x; i < kColumnBlocks32 * kTile; i += config::kThreads) {
-    const i32 quarter = i / kTile, column = i % kTile, at = column / kPerMagnitude;
-    Magnitude largest = shared.column_max[quarter * kWarps][at];
+  const i32 at = column / kPerMagnitude;
+  Magnitude largest = shared.column_max[quarter * kWarps][at];
 #pragma unroll
-    for (i32 w = 1; w < kWarps; ++w) largest = larger(largest, shared.column_max[quarter * kWarps + w][at]);
-    const float amax = magnitude_value(largest, column % kPerMagnitude);
+  for (i32 w = 1; w < kWarps; ++w) largest = larger(largest, shared.column_max[quarter * kWarps + w][at]);
+  const float amax = magnitude_value(largest, column % kPerMagnitude);
 #if OCTET_SCALE_1X32
-    const u32 byte = e8m0_of(amax);
-    shared.column_q[quarter][column] = e8m0_multiplier(byte);
-    store_column_scale(params, tile, column, quarter, byte);
+  const u32 byte = e8m0_of(amax);
+  shared.column_q[quarter][column] = e8m0_multiplier(byte);
+  store_column_scale(params, tile, column, quarter, byte);
 #endif
 #if OCTET_SCALE_1X128
-    const Scale scale = scale_of(fmaxf(amax, floor_of(params, tile)));
-    shared.column_q[0][column] = scale.q;
-    const i32 out_column = tile.column_tile * kTile + column;
-    if (out_column < kOutColumns) {
-      static_cast<float*>(params.sf_col)[static_cast<i64>(tile.block) * kOutColumns + out_column] = scale.sf;
-    }
+  const Scale scale = scale_of(fmaxf(amax, floor_of(params, tile)));
+  shared.column_q[0][column] = scale.q;
+  const i32 out_column = tile.column_tile * kTile + column;
+  if (out_column < kOutColumns) {
+    static_cast<float*>(params.sf_col)[static_cast<i64>(tile.block) * kOutColumns + out_column] = scale.sf;
+  }
+#endif
+}
+
+#if OCTET_SHARED_ROW_SCALES
+__device__ __forceinline__ void scale_row(const abi::QuantizeParams& params, TileStorage& shared, const Tile& tile,
+                                          i32 row) {
+  const Scale scale = scale_of(fmaxf(shared.row_max[row], params.amax_floor));
+  shared.row_q[row] = scale.q;
+  if (row < tile.rows) *row_scale_at(params, tile.row + row, tile.column_tile, kColumnTiles) = scale.sf;
+}
+#endif
+
+// Scales of columns, and of rows where both share a barrier: a thread for each, so that each divides once.
+__device__ __forceinline__ void scale_tile(const abi::QuantizeParams& params, TileStorage& shared, const Tile& tile) {
+#if OCTET_SCALE_1X32
+#pragma unroll
+  for (i32 i = 0; i < 2; ++i) {
+    scale_column(params, shared, tile, threadIdx.x / kTile + 2 * i, threadIdx.x % kTile);
+  }
+#endif
+#if OCTET_SCALE_1X128
+  if (threadIdx.x < kTile) {
+    scale_column(params, shared, tile, 0, threadIdx.x);
+  } else {
+#if OCTET_SHARED_ROW_SCALES
+    scale_row(params, shared, tile, threadIdx.x - kTile);
 #endif
   }
+#endif
 }
 #endif
 
@@ -123,7 +148,7 @@ __device__ __forceinline__ void store_block_scale(const abi::QuantizeParams& par
 #endif
 
 #if OCTET_ROW
-#if OCTET_SCALE_1X128 || OCTET_SCALE_1X32
+#if OCTET_OWN_ROW_SCALES
 __device__ __forceinline__ void store_row_scales(const abi::QuantizeParams& params, const Tile& tile,
                                                  const TileThread& thread, const RowScales<8>& scales) {
 #if OCTET_SCALE_1X128
@@ -199,6 +224,17 @@ __device__ __forceinline__ void store_tile(const abi::QuantizeParams& params, Ti
 #if OCTET_COLUMN_SCALES
   share_column_maxima(shared, thread, x);
 #endif
+#if OCTET_SHARED_ROW_SCALES
+  const RowMaximum<8> maximum(x, thread.lane);
+  if (maximum.stores) shared.row_max[thread.row() + maximum.row] = maximum.amax;
+#endif
+#if OCTET_COLUMN_SCALES
+  __syncthreads();
+  scale_tile(params, shared, tile);
+#endif
+#if OCTET_SHARED_ROW_SCALES
+  __syncthreads();
+#endif
 #if OCTET_SCALE_TENSOR
 #if OCTET_GIVEN
   const float q = __frcp_rn(params.given[tile.group]);
@@ -223,9 +259,15 @@ __device__ __forceinline__ void store_tile(const abi::QuantizeParams& params, Ti
 #endif
 
 #if OCTET_ROW
-#if OCTET_SCALE_1X128 || OCTET_SCALE_1X32
+#if OCTET_OWN_ROW_SCALES
   const RowScales<8> scales(x, thread.lane, params.amax_floor);
   store_row_scales(params, tile, thread, scales);
+#endif
+#if OCTET_SHARED_ROW_SCALES
+  const float4* shared_q = reinterpret_cast<const float4*>(&shared.row_q[thread.row()]);
+  const float4 first_q = shared_q[0], second_q = shared_q[1];
+  const float q_of_rows[8] = {first_q.x,  first_q.y,  first_q.z,  first_q.w,
+                              second_q.x, second_q.y, second_q.z, second_q.w};
 #endif
 #if OCTET_SCALE_ROW
   const i32 own_row = thread.row() + thread.lane % 8;
@@ -233,8 +275,11 @@ __device__ __forceinline__ void store_tile(const abi::QuantizeParams& params, Ti
 #endif
 #pragma unroll
   for (i32 r = 0; r < 8; ++r) {
-#if OCTET_SCALE_1X128 || OCTET_SCALE_1X32
+#if OCTET_OWN_ROW_SCALES
     const float row_q = scales.q(r, thread.lane);
+#endif
+#if OCTET_SHARED_ROW_SCALES
+    const float row_q = q_of_rows[r];
 #endif
 #if OCTET_SCALE_ROW
     const float row_q = __shfl_sync(~0u, own_q, thread.lane / 16 * 16 + r);
@@ -247,11 +292,9 @@ __device__ __forceinline__ void store_tile(const abi::QuantizeParams& params, Ti
 #endif
 
 #if OCTET_COL
-#if OCTET_COLUMN_SCALES
+#if !OCTET_SHARED_ROW_SCALES
   __syncthreads();
-  scale_columns(params, shared, tile);
 #endif
-  __syncthreads();
 #if OCTET_COLUMN_SCALES
   const float4* own_q =
       reinterpret_cast<const float4*>(&shared.column_q[kColumnBlocks32 == 4 ? thread.warp / 2 : 0][thread.column()]);

@@ -94,15 +94,16 @@ def plan(program, processes):
 
 
 def ending(code):
-    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"the process ended with exit status {code}"
 
 
-def died(code, outcomes):
-    """Is there more to say than the report does?"""
+def contradicts(code, outcomes):
+    """Does the process's end say otherwise than its report?"""
     if not outcomes or code < 0:
         return True
-    all_skipped = code == 4 and set(outcomes) == {"skipped"}  # Catch2 3
-    return code != 0 and "failed" not in outcomes and not all_skipped
+    if code == 4 and set(outcomes) == {"skipped"}:  # Catch2 3
+        return False
+    return (code == 0) == ("failed" in outcomes)
 
 
 def write_process_report(work, job, text):
@@ -126,12 +127,13 @@ class Run:
     def start(self, job):
         """The test's process, the leader of a group of its own so that its children can be killed; None: too late."""
         report, log = (self.work / f"{job.stem}{end}" for end in (".xml", ".log"))
-        with self.lock, log.open("wb") as output:
+        command = [self.program, escaped(job.name), "--reporter", "xml", "--out", report]
+        with self.lock:
             if self.stopped:
                 return None
-            process = subprocess.Popen(
-                [self.program, escaped(job.name), "--reporter", "xml", "--out", report], stdin=subprocess.DEVNULL,
-                stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **job.environment}, start_new_session=True)
+            with log.open("wb") as output:
+                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                                           env={**os.environ, **job.environment}, start_new_session=True)
             self.running.add(process)
             return process
 
@@ -164,8 +166,8 @@ class Run:
         code = self.finish(process)
         log = self.work / f"{job.stem}.log"
         cases = [case for case in gpu_record.read_report(self.work / f"{job.stem}.xml") if case[0] == job.name]
-        if died(code, [outcome for _, _, outcome, _ in cases]):
-            reason = "time was up" if self.stopped else ending(code) + ("" if cases else ", without a result")
+        if contradicts(code, [outcome for _, _, outcome, _ in cases]):
+            reason = "time was up" if self.stopped else ending(code)
             write_process_report(self.work, job, reason)
             cases.append((job.name, job.tags, "failed", [reason]))
         outcome = gpu_record.worst(outcome for _, _, outcome, _ in cases)

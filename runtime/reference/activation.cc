@@ -18,6 +18,8 @@ struct Curve {
 };
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+// What a slope of 0 leaves of a factor: 0, or its NaN.
+double flat(double x) { return x != x ? x : 0; }
 // x where it is positive or NaN, else 0.
 double positive(double x) { return x > 0 ? x : (x != x ? x : 0); }
 
@@ -71,9 +73,9 @@ ActivationValue clamped_swiglu(double a, double b) {
   const Curve f = swish(a > kClampLimit ? kClampLimit : a, kClampAlpha);
   const bool outside = std::abs(b) > kClampLimit;
   const double up = (outside ? std::copysign(kClampLimit, b) : b) + kClampOffset;
-  // Products, so that a NaN of the other half passes a slope of 0.
-  const double slope = a > kClampLimit ? 0 : f.slope, up_slope = outside ? 0 : (b != b ? b : 1);
-  return {f.y * up, slope * up, f.y * up_slope};
+  const double da = a > kClampLimit ? flat(up) : f.slope * up;
+  const double db = outside ? flat(f.y) : (b != b ? b : f.y);
+  return {f.y * up, da, db};
 }
 
 ActivationValue situ_glu(double a, double b) {

@@ -8,7 +8,7 @@
 namespace octet::test {
 namespace {
 
-std::vector<Problem> parse(const std::vector<std::string>& texts, const std::string& recipes) {
+std::vector<Problem> parse(const std::vector<std::string>& texts, const std::string& recipes = "") {
   std::vector<Problem> problems;
   for (const std::string& text : texts) problems.push_back(Problem::parse(text + recipes));
   return problems;
@@ -37,25 +37,110 @@ const std::vector<Problem>& gemm_problems() {
 }
 
 const std::vector<Problem>& quantize_problems() {
-  static const std::vector<Problem> problems = [] {
-    std::vector<Problem> all = parse(
-        {
-            "quantize.packed g8 c7168",
-            "quantize.packed g1 c2880 splits=i64",
-            "quantize.packed g1024 c16 splits=i32/ends",
-            "quantize.packed g8 c2880 splits=i64/starts",
-            "quantize.padded g8 c2880 al128",
-            "quantize.padded g1024 c7168 al16 splits=i64/ends",
-        },
-        " in=bf16 out=e4m3:1x128");
-    for (Problem& weights :
-         parse({"quantize.uniform g8 n7168 k2880", "quantize.uniform g1 n8 k16", "quantize.uniform g1024 n576 k7168"},
-               " in=bf16 out=e4m3:128x128")) {
-      all.push_back(std::move(weights));
-    }
-    return all;
-  }();
+  static const std::vector<Problem> problems = parse({
+      "quantize.packed g8 c7168 in=bf16 out=e4m3:1x128",
+      "quantize.packed g1 c2880 in=bf16 out=e4m3:1x128 splits=i64",
+      "quantize.packed g1024 c16 in=bf16 out=e4m3:1x128 splits=i32/ends",
+      "quantize.packed g8 c2880 in=fp16 out=e5m2:1x128@k_major splits=i64/starts",
+      "quantize.padded g1024 c7168 al16 in=bf16 out=e4m3:1x128 splits=i64/ends",
+      "quantize.padded g8 c2880 al128 in=bf16 act=swiglu out=e4m3:1x128 +probs",
+      "quantize.masked g32 m512 c7168 in=f32 out=e4m3:1x128 splits=i64",
+      "quantize.packed g8 c7168 in=bf16 act=swiglu out=e4m3:1x128",
+      "quantize.packed g8 c2048 in=bf16 out=e4m3:1x128 dir=col",
+      "quantize.packed g8 c2048 in=bf16 out=e4m3:1x128 dir=col +grad +dbias",
+      "quantize.packed g8 c7168 in=bf16 out=e4m3:1x128 dir=row,col",
+      "quantize.packed g8 c2048 in=bf16 act=swiglu out=e4m3:1x128 dir=row,col +probs +grad",
+      "quantize.packed g8 c2048 in=f32 act=geglu gate=second out=e4m3:1x128 dir=row,col",
+      "quantize.masked g8 m300 c2880 in=fp16 out=e5m2:1x128:pow2@k_major dir=row,col",
+      "quantize.uniform g8 n4096 k7168 in=bf16 out=e4m3:1x128 dir=row,col",
+
+      "quantize.packed g8 c7168 in=bf16 out=e4m3:tensor",
+      "quantize.masked g8 m300 c2880 in=fp16 out=e5m2:tensor +noop +amax",
+      "quantize.padded g8 c2880 al16 in=f32 out=e4m3:tensor splits=i32/ends",
+      "quantize.packed g8 c7168 in=bf16 out=e4m3:tensor +given",
+      "quantize.packed g8 c2048 in=bf16 out=e4m3:tensor dir=col",
+      "quantize.uniform g8 n4096 k7168 in=bf16 out=e4m3:tensor dir=row,col",
+      "quantize.padded g8 c2048 al16 in=fp16 out=e4m3:tensor dir=row,col +amax +given",
+      "quantize.packed g1024 c2048 in=bf16 act=swiglu out=e4m3:tensor",
+      "quantize.masked g8 m300 c2048 in=f32 act=relu out=e4m3:tensor dir=row,col +grad +dbias",
+
+      "quantize.packed g8 c7168 in=bf16 out=e4m3:row splits=i32/starts",
+      "quantize.packed g8 c2048 in=bf16 act=silu out=e4m3:row +bias",
+      "quantize.masked g8 m300 c2880 in=f32 out=e5m2:row dir=col",
+      "quantize.uniform g8 n4096 k7168 in=bf16 out=e4m3:row dir=row,col",
+      "quantize.padded g8 c2048 al16 in=bf16 act=glu il=32 out=e4m3:row dir=row,col +probs +grad",
+
+      "quantize.uniform g1 n8 k16 in=bf16 out=e4m3:128x128",
+      "quantize.uniform g8 n7168 k2880 in=bf16 out=e4m3:128x128",
+      "quantize.uniform g1024 n576 k7168 in=fp16 out=e4m3:128x128@block2d_t",
+      "quantize.uniform g8 n576 k2880 in=f32 out=e5m2:128x128:pow2@block2d_t dir=col",
+      "quantize.uniform g8 n4096 k7168 in=bf16 out=e4m3:128x128:pow2 dir=row,col",
+      "quantize.packed g8 c2048 in=fp16 out=e4m3:128x128 dir=row,col",
+      "quantize.masked g8 m300 c2048 in=bf16 act=gelu out=e4m3:128x128 +bias",
+
+      "quantize.packed g8 c7168 in=bf16 out=e4m3:1x32",
+      "quantize.masked g8 m300 c2880 in=fp16 out=e5m2:1x32",
+      "quantize.padded g8 c2048 al16 in=bf16 act=qgelu out=e4m3:1x32 splits=i64",
+      "quantize.packed g8 c2048 in=f32 act=clamped_swiglu il=1 out=e4m3:1x32 +bias +probs",
+      "quantize.packed g1024 c2880 in=bf16 out=e4m3:1x32 dir=col splits=i32/starts",
+      "quantize.padded g8 c2048 al16 in=f32 out=e4m3:1x32 dir=row,col",
+      "quantize.uniform g8 n4096 k7168 in=bf16 out=e4m3:1x32 dir=row,col",
+      "quantize.packed g8 c7168 in=bf16 out=e4m3:1x32@swizzled",
+      "quantize.masked g8 m300 c2880 in=bf16 out=e5m2:1x32@swizzled dir=col",
+      "quantize.packed g8 c2048 in=bf16 act=situ_glu il=8 out=e4m3:1x32@swizzled dir=row,col +grad",
+      "quantize.uniform g8 n4096 k7168 in=bf16 out=e4m3:32x32",
+      "quantize.uniform g8 n576 k2880 in=f32 out=e4m3:32x32 dir=col",
+      "quantize.uniform g8 n4096 k7168 in=fp16 out=e5m2:32x32 dir=row,col",
+
+      "activation.packed g8 c2048 d=bf16 in=bf16 act=reglu",
+      "activation.padded g8 c2880 al16 d=f32 in=f32 act=sreglu il=16",
+      "activation.masked g8 m300 c2048 d=fp16 in=fp16 act=qgeglu il=64 +probs +grad",
+      "activation.uniform g8 n4096 k7168 d=bf16 in=bf16 act=srelu",
+      "activation.packed g8 c2048 d=bf16 in=bf16 act=clamped_swiglu gate=second il=1 +bias +probs +grad +dbias +noop",
+  });
   return problems;
+}
+
+const std::vector<Problem>& convert_problems() {
+  static const std::vector<Problem> problems = parse({
+      "dequantize.packed g8 c7168 a=e4m3:tensor d=bf16",
+      "dequantize.padded g8 c2880 al16 a=e5m2:tensor d=f32 dir=col",
+      "dequantize.packed g8 c2048 a=e4m3:row d=fp16 splits=i64",
+      "dequantize.masked g8 m300 c2048 a=e5m2:row d=fp16 dir=col",
+      "dequantize.padded g8 c2880 al16 a=e4m3:1x128 d=f32 splits=i64/ends",
+      "dequantize.packed g8 c2048 a=e4m3:1x128@k_major d=bf16 splits=i32/ends",
+      "dequantize.masked g8 m300 c2048 a=e4m3:1x128 d=bf16 dir=col",
+      "dequantize.uniform g8 n4096 k7168 a=e4m3:128x128 d=bf16",
+      "dequantize.uniform g8 n576 k2880 a=e4m3:128x128@block2d_t d=bf16 dir=col",
+      "dequantize.packed g8 c2048 a=e4m3:1x32 d=bf16",
+      "dequantize.packed g1024 c2880 a=e5m2:1x32 d=fp16 dir=col splits=i32/starts",
+      "dequantize.masked g8 m300 c2048 a=e4m3:1x32@swizzled d=f32",
+      "dequantize.padded g8 c2048 al16 a=e5m2:1x32@swizzled d=bf16 dir=col",
+      "dequantize.uniform g8 n576 k2880 a=e4m3:32x32 d=bf16",
+      "dequantize.uniform g8 n576 k2880 a=e4m3:32x32 d=bf16 dir=col",
+
+      "convert.packed g8 c7168 a=e4m3:1x32 out=e4m3:1x32@swizzled",
+      "convert.masked g8 m300 c2880 a=e4m3:1x32@swizzled out=e4m3:1x32 dir=col",
+      "convert.padded g8 c2048 al16 a=e4m3:1x128 out=e4m3:1x128@k_major",
+      "convert.masked g8 m300 c2048 a=e4m3:1x128@k_major out=e4m3:1x128",
+      "convert.uniform g8 n576 k2880 a=e4m3:128x128 out=e4m3:128x128@block2d_t dir=col",
+      "convert.packed g8 c2048 a=e4m3:1x128 out=e4m3:1x128 dir=col from=deepgemm splits=i64/starts",
+      "convert.packed g1024 c2880 a=e4m3:1x128 out=e4m3:1x128 dir=col to=deepgemm",
+      "convert.packed g8 c2048 a=e5m2:1x32 out=e5m2:1x32 dir=col from=te",
+      "convert.uniform g8 n576 k2880 a=e4m3:1x32 out=e4m3:1x32@swizzled dir=col to=te",
+  });
+  return problems;
+}
+
+std::string splits_text(const Problem& problem) {
+  static const char* const forms[] = {"sizes", "ends", "starts"};
+  return std::string(problem.splits.is_i64 ? "i64/" : "i32/") + forms[static_cast<int>(problem.splits.form)];
+}
+
+const std::set<std::string>& all_splits() {
+  static const std::set<std::string> all = {"i32/sizes", "i32/ends", "i32/starts",
+                                            "i64/sizes", "i64/ends", "i64/starts"};
+  return all;
 }
 
 std::vector<Spec> legal_specs(const Problem& problem) {

@@ -1,12 +1,15 @@
-// Accepted by the rules, so it compiles, and into what a multiprocessor can run well: every config of both kernels.
+// Accepted by the rules, so it compiles, and into what a multiprocessor can run well: every config of every kernel.
 #include "tests/compile/kernels.h"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <set>
 #include <string>
 
 #include "runtime/candidates.h"
 #include "runtime/cubin.h"
+#include "runtime/quantize_traits.h"
 #include "runtime/shared_memory.h"
 #include "tests/support/catch.h"
 
@@ -18,16 +21,28 @@ using octet::Problem;
 using octet::QuantizeConfig;
 using octet::Runtime;
 using octet::Spec;
+using octet::test::convert_problems;
 using octet::test::gemm_problems;
 using octet::test::has_nvrtc;
 using octet::test::legal_specs;
 using octet::test::memory_only;
 using octet::test::quantize_problems;
 
-// Per thread. Math and producer use every register that setmaxnreg leaves them, so a few addresses that are needed once
-// per tile may go to the stack: 28 bytes at most where this was written (1024 padded groups, K=7168). Accumulators,
-// which are used at every step along K, would be 256 bytes at once.
-constexpr int kSpillBytes = 64;
+// Spills, in bytes per thread. Math and producer of the GEMM use every register that setmaxnreg leaves them, so a few
+// addresses that are needed once per tile may go to the stack: 28 bytes at most where this was written (1024 padded
+// groups, K=7168). Accumulators, which are used at every step along K, would be 256 bytes at once.
+constexpr int kGemmSpillBytes = 64;
+// A quantizer's thread holds 64 elements: 32 registers of 16-bit types (16 bytes at most were spilled), twice that of
+// f32 (204), and with a gradient those of two inputs (256). More than that is a tile that went to the stack.
+constexpr int kQuantizeSpillBytes = 32, kWideSpillBytes = 256, kGradientSpillBytes = 320;
+
+int spill_limit(const Spec& spec) {
+  if (std::holds_alternative<GemmConfig>(spec.config)) return kGemmSpillBytes;
+  if (spec.problem.has(octet::Flag::grad)) return kGradientSpillBytes;
+  if (spec.problem.in == octet::DType::f32) return kWideSpillBytes;
+  return kQuantizeSpillBytes;  // converters too
+}
+
 constexpr int kSharedBytesOfBlock = 232448;  // 227 KiB, what an H100 or H200 lets a block opt in to
 constexpr int kRegistersOfSm = 65536;
 
@@ -47,13 +62,14 @@ int registers_within(const LaunchBound& bound) {
   return std::min(255, kRegistersOfSm / bound.threads / bound.blocks_per_sm / 8 * 8);
 }
 
+// Of the main entry point and its passes, the largest.
 void check_resources(const Built& built) {
   const octet::Resources& resources = built.resources;
   CHECK(resources.registers > 0);
   CHECK(resources.registers <= registers_within(launch_bound(built.spec)));
   CHECK_FALSE(resources.wgmma_serialized);
-  CHECK(resources.spill_store_bytes <= kSpillBytes);
-  CHECK(resources.spill_load_bytes <= kSpillBytes);
+  CHECK(resources.spill_store_bytes <= spill_limit(built.spec));
+  CHECK(resources.spill_load_bytes <= spill_limit(built.spec));
   if (const auto* gemm = std::get_if<GemmConfig>(&built.spec.config)) {
     CHECK(resources.static_shared_bytes == 0);
     CHECK(resources.dynamic_shared_bytes <= kSharedBytesOfBlock);
@@ -64,26 +80,58 @@ void check_resources(const Built& built) {
   }
 }
 
+void check_entry_points(const Built& built) {
+  const octet::CubinFacts facts = octet::read_cubin(built.cubin).value_or(octet::CubinFacts{});
+  for (const octet::Pass pass : octet::passes_of(built.spec.problem)) {
+    const std::string name = built.spec.name() + octet::suffix(pass);
+    INFO(name);
+    CHECK(std::count(facts.functions.begin(), facts.functions.end(), name) == 1);
+  }
+}
+
+void check_built(const Built& built) {
+  INFO(built.spec.name());
+  CHECK(built.compiled);
+  CHECK(octet::cubin_fault(built.cubin, built.spec.arch, built.spec.name()).empty());
+  check_entry_points(built);
+  check_resources(built);
+}
+
 // Compiles in one runtime, and in another one that has seen nothing else.
 void check_spec(Runtime& runtime, const Spec& spec) {
   INFO(spec.name());
   const Built built = runtime.build(spec);
-  CHECK(built.compiled);
-  CHECK(octet::cubin_fault(built.cubin, spec.arch, spec.name()).empty());
-  check_resources(built);
+  check_built(built);
   const Built again = Runtime(memory_only()).build(spec);
   CHECK(again.compiled);
   CHECK(again.key == built.key);
   CHECK((again.cubin == built.cubin));  // no bytes in the report
 }
 
-void check_every_legal_spec(const std::vector<Problem>& problems) {
+constexpr int kCompilers = 2;  // at a time
+
+std::vector<Built> build_all(const std::vector<Spec>& specs) {
+  std::vector<Built> built(specs.size());
   Runtime runtime(memory_only());
+  std::atomic<std::size_t> next = 0;
+  const auto compile = [&] {
+    for (std::size_t i; (i = next++) < specs.size();) built[i] = runtime.build(specs[i]);
+  };
+  std::vector<std::future<void>> workers;
+  for (int i = 0; i < kCompilers; ++i) workers.push_back(std::async(std::launch::async, compile));
+  for (auto& worker : workers) worker.get();
+  return built;
+}
+
+void check_every_legal_config(const std::vector<Problem>& problems) {
+  std::vector<Spec> all;
   for (const Problem& problem : problems) {
+    INFO(problem.to_string());
     const std::vector<Spec> specs = legal_specs(problem);
     REQUIRE_FALSE(specs.empty());
-    for (const Spec& spec : specs) check_spec(runtime, spec);
+    all.insert(all.end(), specs.begin(), specs.end());
   }
+  for (const Built& built : build_all(all)) check_built(built);
 }
 
 // One problem for each config and one config for each problem, dealt out in turn.
@@ -115,13 +163,6 @@ std::vector<Spec> representative_gemms() {
   return chosen;
 }
 
-std::string splits_text(const Problem& problem) {
-  static const char* const forms[] = {"sizes", "ends", "starts"};
-  return std::string(problem.splits.is_i64 ? "i64/" : "i32/") + forms[static_cast<int>(problem.splits.form)];
-}
-
-const std::set<std::string> kAllSplits = {"i32/sizes", "i32/ends", "i32/starts", "i64/sizes", "i64/ends", "i64/starts"};
-
 }  // namespace
 
 TEST_CASE("kernels: the GEMM compiles to a good cubin in every config, with every form of splits") {
@@ -131,33 +172,40 @@ TEST_CASE("kernels: the GEMM compiles to a good cubin in every config, with ever
   for (const Spec& spec : representative_gemms()) {
     check_spec(runtime, spec);
     configs.insert(to_string(spec.config));
-    splits.insert(splits_text(spec.problem));
+    splits.insert(octet::test::splits_text(spec.problem));
     problems.insert(spec.problem.to_string());
   }
   for (const octet::GemmCandidate& candidate : octet::gemm_candidates()) {
     wanted.insert(to_string(octet::Config(candidate.config)));
   }
   CHECK(configs == wanted);
-  CHECK(splits == kAllSplits);
+  CHECK(splits == octet::test::all_splits());
   CHECK(problems.size() == gemm_problems().size());
 }
 
-TEST_CASE("kernels: the quantizers compile to good cubins in every config") {
+TEST_CASE("kernels: the quantizers compile to good cubins in every config, with all of their passes") {
   if (!has_nvrtc()) return;
-  check_every_legal_spec(quantize_problems());
+  check_every_legal_config(quantize_problems());
+}
+
+TEST_CASE("kernels: the dequantizers and converters compile to good cubins in every config") {
+  if (!has_nvrtc()) return;
+  check_every_legal_config(convert_problems());
+}
+
+TEST_CASE("kernels: a quantizer's cubin is the same from a runtime that has seen nothing else") {
+  if (!has_nvrtc()) return;
+  Runtime runtime(memory_only());
+  for (const char* text :
+       {"quantize.packed g8 c256 in=bf16 out=e4m3:1x128", "quantize.packed g8 c256 in=bf16 out=e4m3:tensor",
+        "quantize.uniform g8 n64 k256 in=bf16 out=e4m3:row dir=row,col",
+        "quantize.packed g8 c256 in=bf16 act=swiglu out=e4m3:1x32 dir=row,col +grad +dbias",
+        "dequantize.packed g8 c256 a=e4m3:1x128 d=bf16", "convert.packed g8 c256 a=e4m3:1x32 out=e4m3:1x32@swizzled"}) {
+    check_spec(runtime, legal_specs(Problem::parse(text)).front());
+  }
 }
 
 TEST_CASE("kernels: the GEMM of every problem in every legal config", "[.heavy]") {
   if (!has_nvrtc()) return;
-  check_every_legal_spec(gemm_problems());
-}
-
-TEST_CASE("kernels: the quantizers neither spill nor use a stack") {
-  if (!has_nvrtc()) return;
-  Runtime runtime(memory_only());
-  for (const Problem& problem : {quantize_problems().front(), quantize_problems().back()}) {
-    const octet::Resources resources = runtime.build(legal_specs(problem).front()).resources;
-    CHECK(resources.spill_store_bytes == 0);
-    CHECK(resources.stack_bytes == 0);
-  }
+  check_every_legal_config(gemm_problems());
 }

@@ -1,6 +1,7 @@
 // The problems whose kernels are compiled here, and a runtime that keeps them in memory.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,15 @@ namespace octet::test {
 // Between them: every layout and every form of splits, group counts from 1 to 1024, N below and above one tile, K of
 // less than one scale block, with a partial last one, and long.
 const std::vector<Problem>& gemm_problems();
+// Quantizers and activations: every recipe in every direction, and between them every layout, form of splits, type,
+// activation, arrangement of gate and up, and flag. A test says so.
 const std::vector<Problem>& quantize_problems();
+// Dequantizers and converters: every layout of scales and packing, in both directions.
+const std::vector<Problem>& convert_problems();
+
+// "i64/ends", and all six that there are.
+std::string splits_text(const Problem& problem);
+const std::set<std::string>& all_splits();
 
 // Candidates that no rule removed, in table order.
 std::vector<Spec> legal_specs(const Problem& problem);

@@ -1,6 +1,7 @@
 #include "tests/gpu/harness.h"
 
 #include <stdlib.h>
+#include <cstdlib>
 
 #include <stdexcept>
 
@@ -27,8 +28,11 @@ Options options_with_cache(const std::filesystem::path& directory) {
 }
 
 Runtime& runtime() {
-  static const TemporaryDirectory cache;
-  static Runtime shared(options_with_cache(cache.path() / "cache"));
+  // The processes of tools/gpu_tests.py share the cache that they are given; a run by hand has its own.
+  static const TemporaryDirectory own;
+  const char* given = std::getenv("OCTET_CACHE_DIR");
+  const bool is_given = given != nullptr && *given != '\0';
+  static Runtime shared(options_with_cache(is_given ? std::filesystem::path(given) : own.path() / "cache"));
   return shared;
 }
 

@@ -71,6 +71,13 @@ std::vector<Problem> swiglu_cells(const std::vector<std::string>& flags) {
   return problems;
 }
 
+// Every `of`-th cell: lists are split among test cases, which run and compile in parallel.
+std::vector<Problem> part(const std::vector<Problem>& cells, std::size_t first, std::size_t of) {
+  std::vector<Problem> chosen;
+  for (std::size_t i = first; i < cells.size(); i += of) chosen.push_back(cells[i]);
+  return chosen;
+}
+
 }  // namespace
 
 // 5 activations without a gate and 8 with 12 arrangements each: 101 cells.
@@ -79,22 +86,91 @@ TEST_CASE_METHOD(GpuTest, "activation: all of them forward, with every arrangeme
   REQUIRE(shortfall(check_cells("activations, forward", activation_cells(kForwardFlags), random), 101) == "");
 }
 
-TEST_CASE_METHOD(GpuTest, "activation: all of them backward, with every arrangement of the gate") {
+TEST_CASE_METHOD(GpuTest, "activation: all of them backward, with every arrangement of the gate, part 1") {
   INFO(random.note());
-  REQUIRE(shortfall(check_cells("activations, backward", activation_cells(kBackwardFlags), random), 101) == "");
+  REQUIRE(shortfall(check_cells("activations, backward, part 1", part(activation_cells(kBackwardFlags), 0, 2), random),
+                    50) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: all of them backward, with every arrangement of the gate, part 2") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("activations, backward, part 2", part(activation_cells(kBackwardFlags), 1, 2), random),
+                    50) == "");
 }
 
 // 13 activations by 8 recipes; 8 recipes by 3 directions by the flags.
-TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, forward") {
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, forward, part 1") {
   INFO(random.note());
-  REQUIRE(shortfall(check_cells("fused, forward", fused_cells(kForwardFlags), random), 80) == "");
-  REQUIRE(shortfall(check_cells("swiglu, forward", swiglu_cells(kForwardFlags), random), 72) == "");
+  REQUIRE(shortfall(check_cells("fused, forward, part 1", part(fused_cells(kForwardFlags), 0, 3), random), 26) == "");
 }
 
-TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, backward") {
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, forward, part 2") {
   INFO(random.note());
-  REQUIRE(shortfall(check_cells("fused, backward", fused_cells(kBackwardFlags), random), 80) == "");
-  REQUIRE(shortfall(check_cells("swiglu, backward", swiglu_cells(kBackwardFlags), random), 90) == "");
+  REQUIRE(shortfall(check_cells("fused, forward, part 2", part(fused_cells(kForwardFlags), 1, 3), random), 26) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, forward, part 3") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, forward, part 3", part(fused_cells(kForwardFlags), 2, 3), random), 26) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: swiglu with every recipe, forward, part 1") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("swiglu, forward, part 1", part(swiglu_cells(kForwardFlags), 0, 3), random), 24) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: swiglu with every recipe, forward, part 2") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("swiglu, forward, part 2", part(swiglu_cells(kForwardFlags), 1, 3), random), 24) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: swiglu with every recipe, forward, part 3") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("swiglu, forward, part 3", part(swiglu_cells(kForwardFlags), 2, 3), random), 24) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, backward, part 1") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, backward, part 1", part(fused_cells(kBackwardFlags), 0, 4), random), 20) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, backward, part 2") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, backward, part 2", part(fused_cells(kBackwardFlags), 1, 4), random), 20) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, backward, part 3") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, backward, part 3", part(fused_cells(kBackwardFlags), 2, 4), random), 20) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, backward, part 4") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, backward, part 4", part(fused_cells(kBackwardFlags), 3, 4), random), 20) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: swiglu with every recipe, backward, part 1") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("swiglu, backward, part 1", part(swiglu_cells(kBackwardFlags), 0, 4), random), 22) ==
+          "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: swiglu with every recipe, backward, part 2") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("swiglu, backward, part 2", part(swiglu_cells(kBackwardFlags), 1, 4), random), 22) ==
+          "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: swiglu with every recipe, backward, part 3") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("swiglu, backward, part 3", part(swiglu_cells(kBackwardFlags), 2, 4), random), 22) ==
+          "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: swiglu with every recipe, backward, part 4") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("swiglu, backward, part 4", part(swiglu_cells(kBackwardFlags), 3, 4), random), 22) ==
+          "");
 }
 
 TEST_CASE_METHOD(GpuTest, "activation: odd widths") {

@@ -31,9 +31,9 @@ class Record(Scratch):
         (self.work / f"{name}.status").write_text(f"{status}\n")
         (self.work / f"{name}.log").write_text(log)
 
-    def tests(self, *cases, status=0, end="</Group></Catch>"):
+    def tests(self, *cases, status=0, end="</Group></Catch>", report="tests.xml"):
         self.phase("tests", status)
-        (self.work / "tests.xml").write_text('<?xml version="1.0"?><Catch><Group>' + "".join(cases) + end)
+        (self.work / report).write_text('<?xml version="1.0"?><Catch><Group>' + "".join(cases) + end)
 
     def all_well(self):
         self.tests(CASE.format("g1-padded-buffer: NaN free", "[gemm][named]", "true"), CASE.format("b", "", "true"))
@@ -93,6 +93,26 @@ class Record(Scratch):
         self.tests()
         self.assertEqual(self.write()[1]["tests"], {"passed": 0, "failed": 1, "skipped": 0})
 
+    def test_all_reports_count_and_a_test_in_several_counts_once(self):
+        self.all_well()
+        self.tests(CASE.format("fuzz", "", "true"), report="tests-001.xml")
+        self.tests(CASE.format("fuzz", "", "false"), report="tests-002.xml")
+        self.tests('<TestCase name="g1-padded-buffer: crashes" tags="[named]">', end="", report="tests-003.xml")
+        self.tests('<TestCase name="g1-padded-buffer: crashes" tags="[named]"><Failure> killed by SIGSEGV </Failure>'
+                   '<OverallResult success="false"/></TestCase>', report="tests-003-process.xml", status=1)
+        self.tests(CASE.format("fuzz", "", "true"), report="tests-004.xml", status=1)
+        status, record, printed = self.write()
+        self.assertEqual((status, record["tests"]), (1, {"passed": 2, "failed": 2, "skipped": 0}))
+        self.assertEqual(record["named"], {"g1-padded-buffer": "failed"})
+        self.assertIn("killed by SIGSEGV", printed)
+
+    def test_failure_is_printed_line_by_line_with_what_the_test_told_before(self):
+        self.all_well()
+        self.tests('<TestCase name="a" tags=""><Info>\n  OCTET_TEST_SEED=7\n  second </Info>'
+                   '<Expression success="false"><Expanded> 1 == 2 </Expanded></Expression>'
+                   '<OverallResult success="false"/></TestCase>', status=1)
+        self.assertIn("test failed: a\n      OCTET_TEST_SEED=7\n      second\n      1 == 2\n", self.write()[2])
+
     def test_skipped_in_both_dialects(self):
         self.all_well()
         self.tests('<TestCase name="a" tags=""><Warning> skipped: two GPUs needed </Warning>'
@@ -128,6 +148,15 @@ class Record(Scratch):
         self.assertEqual(status, 0)
         self.assertIn("slow", printed)
         self.assertNotIn("quick", printed)
+
+    def test_row_keeps_what_it_is_judged_by(self):
+        self.all_well()
+        rows = [{**ROW, "table": "quantize", "bar": 0.97, "pass": True},
+                {**ROW, "table": "quantize", "name": "decode", "us": 9.0, "allowed_us": 8.126, "pass": False}]
+        self.bench(rows)
+        _, record, printed = self.write()
+        self.assertEqual(record["bench"], rows)
+        self.assertIn("decode (9.0 us of 8.13 allowed", printed)
 
     def test_status_compares_digests(self):
         self.all_well()
@@ -175,6 +204,11 @@ class GpuCheck(Scratch):
         for folder in ("templates", "runtime", "cache", "include", "tests/gpu"):
             (self.work / folder).mkdir(parents=True)
         self.program("build/bin/octet-gpu-tests", f"""
+            case "$*" in
+              *"[fuzz]") exit 0 ;;
+              --list-test-names-only*) echo 'g1-padded-buffer: x'; exit 1 ;;
+            esac
+            echo "cache ${{OCTET_CACHE_DIR:?}}, $OCTET_FUZZ_COUNT random problems"
             while [ $# -gt 1 ]; do [ "$1" = --out ] && echo '{self.REPORT}' >"$2"; shift; done""")
         self.program("build/bin/octet-bench", "echo '" + json.dumps(
             {"nvrtc": "13.0.88", "yardsticks": {"copy_gbps": 4000.0}, "bench": [ROW]}) + """' >"$2" """)
@@ -217,6 +251,13 @@ class GpuCheck(Scratch):
         self.assertEqual(record["named"], {"g1-padded-buffer": "passed"})
         self.assertEqual(record["bench"], [ROW])
         self.assertIn("is current", self.check("--status").stdout)
+
+    def test_tests_share_a_cache_and_draw_500_random_problems(self):
+        for given, expected in (({}, "500"), ({"OCTET_FUZZ_COUNT": "7"}, "7")):
+            done = self.check(self.work / "out", OCTET_GPU_CHECK_SKIP="sanitizer,bench", **given)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertRegex((self.work / "out/tests-001.log").read_text(), f"cache /.*, {expected} random problems")
+            self.assertIn("passed   g1-padded-buffer: x", (self.work / "out/tests.log").read_text())
 
     def refused(self, program):
         done = self.check()

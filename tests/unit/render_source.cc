@@ -6,54 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "octet/explain.h"
-#include "runtime/render.h"
+#include "runtime/quantize_traits.h"
 #include "tests/support/catch.h"
+#include "tests/unit/render_specs.h"
 
 namespace {
 
 using octet::GemmConfig;
-using octet::Layout;
-using octet::Operation;
+using octet::Pass;
 using octet::Problem;
 using octet::Spec;
-using octet::SplitsForm;
+using octet::test::contains;
+using octet::test::count;
+using octet::test::has_tiles;
+using octet::test::source_of;
+using octet::test::specs;
 
-const char* const kProblems[] = {
-    "gemm.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:128x128 d=bf16",
-    "gemm.packed g1 n576 k2880 a=e4m3:1x128 b=e4m3:128x128 d=bf16 splits=i64/ends",
-    "gemm.packed g1024 n4096 k128 a=e4m3:1x128 b=e4m3:128x128 d=bf16 splits=i32/starts",
-    "gemm.padded g8 n7168 k2048 al128 a=e4m3:1x128 b=e4m3:128x128 d=bf16 splits=i64",
-    "gemm.padded g8 n7168 k2048 al128 a=e4m3:1x128 b=e4m3:128x128 d=bf16 splits=i32/ends",
-    "quantize.packed g8 c2880 in=bf16 out=e4m3:1x128",
-    "quantize.packed g8 c2048 in=bf16 out=e4m3:1x128 splits=i64/ends",
-    "quantize.packed g8 c2048 in=bf16 out=e4m3:1x128 splits=i64/starts",
-    "quantize.padded g8 c2048 al16 in=bf16 out=e4m3:1x128",
-    "quantize.uniform g8 n7168 k2880 in=bf16 out=e4m3:128x128",
-};
-
-const std::vector<Spec>& specs() {
-  static const std::vector<Spec> all = [] {
-    std::vector<Spec> legal;
-    for (const char* text : kProblems) {
-      for (const octet::Candidate& candidate : octet::explain(Problem::parse(text)).candidates) {
-        if (!candidate.refused) legal.push_back(candidate.spec);
-      }
-    }
-    return legal;
-  }();
-  return all;
-}
-
-std::string source_of(const Spec& spec) { return octet::render(spec, octet::embedded_templates()); }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-int count(const std::string& text, const std::string& part) {
-  int found = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
+bool is_gemm(const Spec& spec) { return spec.problem.op == octet::Operation::gemm; }
 
 std::string without_comments(const std::string& source) {
   std::string code;
@@ -64,51 +33,18 @@ std::string without_comments(const std::string& source) {
   return code;
 }
 
-bool is_gemm(const Spec& spec) { return spec.problem.op == Operation::gemm; }
-bool is_uniform(const Spec& spec) { return spec.problem.layout == Layout::uniform; }
-bool is_padded(const Spec& spec) { return spec.problem.layout == Layout::padded; }
-bool has_splits(const Spec& spec) { return !is_uniform(spec); }
-const GemmConfig& gemm(const Spec& spec) { return std::get<GemmConfig>(spec.config); }
-bool is_cluster(const Spec& spec) { return is_gemm(spec) && gemm(spec).cluster_m * gemm(spec).cluster_n > 1; }
-
-// Text of a part, and the specs that use it.
-struct Part {
-  const char* text;
-  bool (*used)(const Spec&);
-};
-const Part kParts[] = {
-    {"static_cast<const i64*>(splits)", [](const Spec& s) { return has_splits(s) && s.problem.splits.is_i64; }},
-    {"static_cast<const i32*>(splits)", [](const Spec& s) { return has_splits(s) && !s.problem.splits.is_i64; }},
-    {"split_at(", has_splits},
-    {"kGroups - 1)",
-     [](const Spec& s) {
-       return s.problem.op == Operation::quantize && s.problem.layout == Layout::packed &&
-              s.problem.splits.form == SplitsForm::ends;
-     }},
-    {"align_rows(", is_padded},
-    {"kAlignment", is_padded},
-    {"struct GroupTable", [](const Spec& s) { return is_gemm(s) || is_padded(s); }},
-    {"struct RowRange", [](const Spec& s) { return !is_gemm(s) && s.problem.layout == Layout::packed; }},
-    {"warp_exclusive_sum(",
-     [](const Spec& s) {
-       return is_gemm(s) || is_padded(s) || (has_splits(s) && s.problem.splits.form == SplitsForm::sizes);
-     }},
-    {"GemmParams", is_gemm},
-    {"wgmma", is_gemm},
-    {"mbarrier", is_gemm},
-    {"cp.async.bulk.tensor", is_gemm},
-    {"class TileWalk", is_gemm},
-    {"QuantizeParams", [](const Spec& s) { return !is_gemm(s); }},
-    {"e4m3x2", [](const Spec& s) { return !is_gemm(s); }},
-    {"barrier.cluster.arrive", is_cluster},
-    {"multicast::cluster", is_cluster},
-    {"%cluster_ctarank", is_cluster},
-    {"shares_columns_", [](const Spec& s) { return is_gemm(s) && gemm(s).cluster_m > 1; }},
-    {"kColumnUnits", [](const Spec& s) { return is_gemm(s) && gemm(s).cluster_m == 1; }},
-    {"staging[kMathWarpgroups][kSlabs * kChunks]",
-     [](const Spec& s) { return is_gemm(s) && gemm(s).whole_tile_store; }},
-    {"staging[kMathWarpgroups][1]", [](const Spec& s) { return is_gemm(s) && !gemm(s).whole_tile_store; }},
-};
+std::string entry_macro(Pass pass) {
+  switch (pass) {
+    case Pass::amax:
+      return "OCTET_AMAX_ENTRY";
+    case Pass::scales:
+      return "OCTET_SCALES_ENTRY";
+    case Pass::finish:
+      return "OCTET_FINISH_ENTRY";
+    default:
+      return "OCTET_ENTRY";
+  }
+}
 
 std::string constant(const char* name, std::int64_t value) {
   return "constexpr int " + std::string(name) + " = " + std::to_string(value) + ";";
@@ -122,20 +58,6 @@ struct CommaLocale : std::numpunct<char> {
 };
 
 }  // namespace
-
-TEST_CASE("render: a source holds the parts that its spec uses and no other") {
-  for (const Part& part : kParts) {
-    int users = 0;
-    for (const Spec& spec : specs()) {
-      INFO(part.text << " in " << spec.name());
-      CHECK(contains(source_of(spec), part.text) == part.used(spec));
-      users += part.used(spec) ? 1 : 0;
-    }
-    INFO(part.text);
-    CHECK(users > 0);
-    CHECK(users < static_cast<int>(specs().size()));
-  }
-}
 
 TEST_CASE("render: a source is one file, whole, for NVRTC alone") {
   for (const Spec& spec : specs()) {
@@ -170,15 +92,21 @@ TEST_CASE("render: brackets of every kind are balanced") {
   }
 }
 
-TEST_CASE("render: the kernel is the only one, under the spec's name") {
+TEST_CASE("render: every pass is a kernel, under the spec's name and its own suffix, and there is no other") {
   for (const Spec& spec : specs()) {
     const std::string source = source_of(spec);
+    const std::vector<Pass> passes = octet::passes_of(spec.problem);
+    const int kernels = static_cast<int>(passes.size());
     INFO(spec.name());
-    CHECK(count(source, "__global__") == 1);
-    CHECK(count(source, "extern \"C\" __global__") == 1);
-    CHECK(count(source, "#define OCTET_ENTRY " + spec.name() + "\n") == 1);
-    CHECK(count(source, spec.name()) == 1);
-    CHECK(count(source, " OCTET_ENTRY(") == 1);
+    CHECK(count(source, "__global__") == kernels);
+    CHECK(count(source, "extern \"C\" __global__") == kernels);
+    CHECK(count(source, spec.name()) == kernels);
+    CHECK(count(source, "_ENTRY(") == kernels);
+    for (const Pass pass : passes) {
+      const std::string macro = entry_macro(pass);
+      CHECK(count(source, "#define " + macro + " " + spec.name() + octet::suffix(pass) + "\n") == 1);
+      CHECK(count(source, " " + macro + "(") == 1);
+    }
   }
 }
 
@@ -213,6 +141,32 @@ TEST_CASE("render: the config has the numbers of the spec, each with its reason"
   CHECK(contains(source, constant("kClusterM", 1)));
   CHECK(contains(source, constant("kClusterN", 2)));
   CHECK(contains(source, constant("kBlocksPerSm", 1)));
+}
+
+TEST_CASE("render: so has the config of a quantizer") {
+  const octet::QuantizeConfig config{128, 4, 5};
+  const auto quantizer = [&](const char* problem) {
+    return source_of(Spec{Problem::parse(problem), config, "sm_90a"});
+  };
+  const std::string tokens = quantizer("quantize.masked g5 m70 c2048 in=bf16 act=swiglu il=32 out=e4m3:1x128");
+  CHECK(contains(tokens, constant("kGroups", 5)));
+  CHECK(contains(tokens, constant("kColumns", 2048)));
+  CHECK(contains(tokens, constant("kMaxM", 70)));
+  CHECK(contains(tokens, constant("kInterleave", 32)));
+  CHECK(contains(tokens, constant("kRowsPerThread", 4)));
+  CHECK(contains(tokens, constant("kThreads", 128)));
+  CHECK(contains(tokens, constant("kBlocksPerSm", 5)));
+  const std::string weights = quantizer("quantize.uniform g5 n48 k208 in=bf16 out=e4m3:128x128");
+  CHECK(contains(weights, constant("kN", 48)));
+  CHECK(contains(weights, constant("kColumns", 208)));
+  CHECK_FALSE(contains(weights, "kRowsPerThread"));  // a tile has eight
+  const std::string converter = quantizer("convert.padded g5 c208 al64 a=e4m3:1x32 out=e4m3:1x32@swizzled dir=col");
+  CHECK(contains(converter, constant("kAlignment", 64)));
+  CHECK(contains(converter, constant("kSlotRows", 4)));
+  CHECK(contains(converter, constant("kSlotColumns", 128)));
+}
+
+TEST_CASE("render: every constant of a config stands on a line with its reason") {
   for (const Spec& each : specs()) {
     const std::string text = source_of(each);
     const auto begin = text.find("namespace octet::config {\n"), end = text.find("}  // namespace octet::config");
@@ -247,7 +201,7 @@ TEST_CASE("render: a person can read a source from end to end") {
     const int lines = count(source, "\n");
     INFO(spec.name() << ": " << lines << " lines");
     CHECK(lines > 100);  // more than a header
-    CHECK(lines < (is_gemm(spec) ? 1000 : 450));
+    CHECK(lines < (is_gemm(spec) || has_tiles(spec) ? 1100 : 600));
     CHECK_FALSE(contains(source, "\n\n\n"));
   }
 }

@@ -20,6 +20,7 @@ const Problem kTokens = Problem::parse("quantize.packed g8 c2048 in=bf16 out=e4m
 const Problem kWeights = Problem::parse("quantize.uniform g8 n7168 k2048 in=bf16 out=e4m3:128x128");
 const Problem kColumns = Problem::parse("quantize.packed g8 c2048 in=bf16 out=e4m3:1x128 dir=col");
 const Problem kCurrent = Problem::parse("quantize.packed g8 c2048 in=bf16 out=e4m3:tensor");
+const Problem kCurrentWeights = Problem::parse("quantize.uniform g8 n7168 k2048 in=bf16 out=e4m3:tensor");
 const Problem kConvert = Problem::parse("convert.packed g8 c2048 a=e4m3:1x32 out=e4m3:1x32@swizzled");
 
 struct Case {
@@ -62,12 +63,14 @@ const std::vector<Case>& cases() {
       {kTokens, QuantizeConfig{256, 16, 3}, "quantize.rows-per-thread"},
       {kWeights, QuantizeConfig{256, 4, 3}, "quantize.rows-per-thread"},
       {kColumns, QuantizeConfig{256, 4, 3}, "quantize.rows-per-thread"},
+      {kCurrent, QuantizeConfig{256, 4, 3}, "quantize.rows-per-thread"},
       {kConvert, QuantizeConfig{256, 4, 2}, "quantize.rows-per-thread"},
       {kTokens, QuantizeConfig{100, 8, 3}, "quantize.threads"},
       {kTokens, QuantizeConfig{0, 8, 3}, "quantize.threads"},
       {kTokens, QuantizeConfig{2048, 8, 1}, "quantize.threads"},
       {kWeights, QuantizeConfig{128, 8, 3}, "quantize.threads"},
-      {kCurrent, QuantizeConfig{128, 8, 3}, "quantize.threads"},
+      {kCurrent, QuantizeConfig{32, 8, 3}, "quantize.threads"},
+      {kCurrentWeights, QuantizeConfig{128, 8, 3}, "quantize.threads"},
       {kConvert, QuantizeConfig{512, 8, 2}, "quantize.threads"},
       {kTokens, QuantizeConfig{256, 8, 9}, "quantize.blocks-fit-multiprocessor"},
       {kTokens, QuantizeConfig{256, 8, 0}, "quantize.blocks-fit-multiprocessor"},
@@ -153,12 +156,12 @@ TEST_CASE("every candidate of the tables is legal for an ordinary problem") {
 
 TEST_CASE("rows alone may be quantized four at a time, by threads of any whole warps") {
   for (const QuantizeConfig& config :
-       {QuantizeConfig{32, 4, 16}, QuantizeConfig{128, 4, 4}, QuantizeConfig{1024, 8, 1}}) {
+       {QuantizeConfig{64, 4, 16}, QuantizeConfig{128, 4, 4}, QuantizeConfig{1024, 8, 1}}) {
     INFO(to_string(octet::Config(config)));
     CHECK_FALSE(octet::refuse(octet::Spec{kTokens, config, "sm_90a"}, {}));
     CHECK(octet::refuse(octet::Spec{kColumns, config, "sm_90a"}, {}));
   }
-  CHECK_FALSE(octet::refuse(octet::Spec{kCurrent, QuantizeConfig{256, 4, 3}, "sm_90a"}, {}));
+  CHECK_FALSE(octet::refuse(octet::Spec{kCurrentWeights, QuantizeConfig{256, 4, 3}, "sm_90a"}, {}));
 }
 
 TEST_CASE("shared memory grows with everything that is kept in it") {

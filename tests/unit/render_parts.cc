@@ -1,0 +1,217 @@
+// Which parts of the templates a source holds.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "octet/layout.h"
+#include "runtime/quantize_traits.h"
+#include "tests/support/catch.h"
+#include "tests/unit/render_specs.h"
+
+namespace {
+
+using octet::Activation;
+using octet::Direction;
+using octet::DType;
+using octet::Flag;
+using octet::GemmConfig;
+using octet::Granularity;
+using octet::Layout;
+using octet::Operation;
+using octet::Packing;
+using octet::Pass;
+using octet::QuantizeTraits;
+using octet::ScaleLayout;
+using octet::Spec;
+using octet::SplitsForm;
+using octet::test::contains;
+using octet::test::source_of;
+using octet::test::specs;
+
+bool is_gemm(const Spec& spec) { return spec.problem.op == Operation::gemm; }
+bool is_quantizer(const Spec& spec) {
+  return spec.problem.op == Operation::quantize || spec.problem.op == Operation::activation;
+}
+bool is_dequantize(const Spec& spec) { return spec.problem.op == Operation::dequantize; }
+bool is_convert(const Spec& spec) { return spec.problem.op == Operation::convert; }
+bool converts(const Spec& spec) { return is_dequantize(spec) || is_convert(spec); }
+bool is_uniform(const Spec& spec) { return spec.problem.layout == Layout::uniform; }
+bool is_padded(const Spec& spec) { return spec.problem.layout == Layout::padded; }
+bool is_masked(const Spec& spec) { return spec.problem.layout == Layout::masked; }
+bool has_splits(const Spec& spec) { return !is_uniform(spec); }
+const GemmConfig& gemm(const Spec& spec) { return std::get<GemmConfig>(spec.config); }
+bool is_cluster(const Spec& spec) { return is_gemm(spec) && gemm(spec).cluster_m * gemm(spec).cluster_n > 1; }
+
+QuantizeTraits traits(const Spec& spec) { return QuantizeTraits(spec.problem); }
+bool has(const Spec& spec, Flag flag) { return spec.problem.has(flag); }
+bool quantizes(const Spec& spec) { return spec.problem.op == Operation::quantize; }
+bool quantizes_to(const Spec& spec, Granularity granularity) {
+  return quantizes(spec) && spec.problem.out->granularity == granularity;
+}
+bool quantizes_to_mx(const Spec& spec) {
+  return quantizes_to(spec, Granularity::mx_1x32) || quantizes_to(spec, Granularity::mx_32x32);
+}
+bool is_columnwise(const Spec& spec) { return quantizes(spec) && spec.problem.dir != Direction::row; }
+bool is_backward(const Spec& spec) { return has(spec, Flag::grad) && spec.problem.act != Activation::none; }
+bool has_fp8(const Spec& spec, DType type) {
+  return (quantizes(spec) && spec.problem.out->type == type) || (is_dequantize(spec) && spec.problem.a->type == type);
+}
+bool is_one_shot(const Spec& spec) { return is_quantizer(spec) && traits(spec).one_shot; }
+// `tensor` whose scale comes from the data, in one kernel.
+bool is_current(const Spec& spec) { return is_quantizer(spec) && traits(spec).current; }
+bool walks_over_tiles(const Spec& spec) {
+  const QuantizeTraits own = traits(spec);
+  return converts(spec) ||
+         (is_quantizer(spec) && ((own.by_tiles && !own.one_shot) || own.amax_pass || own.finish_pass));
+}
+bool has_table(const Spec& spec) {
+  return is_gemm(spec) || (has_splits(spec) && (converts(spec) || traits(spec).needs_table));
+}
+bool visits_groups(const Spec& spec) { return has_table(spec) || (has_splits(spec) && is_one_shot(spec)); }
+// Strips of a packed buffer that need not know which row is whose.
+bool has_row_range(const Spec& spec) {
+  return is_quantizer(spec) && !traits(spec).by_tiles && spec.problem.layout == Layout::packed &&
+         !quantizes_to(spec, Granularity::tensor) && !has(spec, Flag::bias);
+}
+// Compact scales of columns are counted in blocks of 32 rows.
+bool has_compact_columns(const Spec& spec) {
+  const auto& recipe = quantizes(spec) ? spec.problem.out : spec.problem.a;
+  return !is_gemm(spec) && recipe && recipe->scale_layout == ScaleLayout::mx_compact &&
+         spec.problem.dir != Direction::row;
+}
+bool is_f32(const Spec& spec) { return is_quantizer(spec) && spec.problem.in == DType::f32; }
+bool has_activation(const Spec& spec) { return spec.problem.act != Activation::none; }
+bool has_sigmoid(const Spec& spec) {
+  const Activation act = spec.problem.act;
+  return has_activation(spec) && act != Activation::relu && act != Activation::srelu && act != Activation::reglu &&
+         act != Activation::sreglu;
+}
+bool has_gate(const Spec& spec) { return octet::is_gated(spec.problem.act); }
+bool has_pass(const Spec& spec, Pass pass) {
+  const auto passes = octet::passes_of(spec.problem);
+  return std::find(passes.begin(), passes.end(), pass) != passes.end();
+}
+
+// Text of a part, and the specs that use it.
+struct Part {
+  const char* text;
+  bool (*used)(const Spec&);
+};
+const Part kParts[] = {
+    // Where groups lie.
+    {"static_cast<const i64*>(splits)", [](const Spec& s) { return has_splits(s) && s.problem.splits.is_i64; }},
+    {"static_cast<const i32*>(splits)", [](const Spec& s) { return has_splits(s) && !s.problem.splits.is_i64; }},
+    {"split_at(splits", has_splits},
+    {"kGroups - 1)", [](const Spec& s) { return has_row_range(s) && s.problem.splits.form == SplitsForm::ends; }},
+    {"align_rows(", is_padded},
+    {"kAlignment", is_padded},
+    {"kMaxM", is_masked},
+    {"visit_groups(", visits_groups},
+    {"struct GroupTable", has_table},
+    {"struct RowRange", has_row_range},
+    {"groups_of_rows(const",
+     [](const Spec& s) {
+       return is_quantizer(s) && !traits(s).by_tiles && !is_current(s) && s.problem.layout == Layout::packed &&
+              !has_row_range(s);
+     }},
+    {"warp_exclusive_sum(",
+     [](const Spec& s) { return visits_groups(s) || (has_splits(s) && s.problem.splits.form == SplitsForm::sizes); }},
+    {"first_sub_block", [](const Spec& s) { return has_compact_columns(s) && !is_masked(s) && !is_uniform(s); }},
+    {"class TileWalk", [](const Spec& s) { return is_gemm(s) || walks_over_tiles(s); }},
+    {"find_tile(", is_one_shot},
+    {"params.counters", is_current},
+
+    // The GEMM.
+    {"GemmParams", is_gemm},
+    {"wgmma", is_gemm},
+    {"mbarrier", is_gemm},
+    {"cp.async.bulk.tensor", is_gemm},
+    {"barrier.cluster.arrive", is_cluster},
+    {"multicast::cluster", is_cluster},
+    {"%cluster_ctarank", is_cluster},
+    {"shares_columns_", [](const Spec& s) { return is_gemm(s) && gemm(s).cluster_m > 1; }},
+    {"kColumnUnits", [](const Spec& s) { return is_gemm(s) && gemm(s).cluster_m == 1; }},
+    {"staging[kMathWarpgroups][kSlabs * kChunks]",
+     [](const Spec& s) { return is_gemm(s) && gemm(s).whole_tile_store; }},
+    {"staging[kMathWarpgroups][1]", [](const Spec& s) { return is_gemm(s) && !gemm(s).whole_tile_store; }},
+
+    // Quantizers: parameters, elements, and casts.
+    {"QuantizeParams", is_quantizer},
+    {"e4m3x2", [](const Spec& s) { return has_fp8(s, DType::e4m3); }},
+    {"e5m2x2", [](const Spec& s) { return has_fp8(s, DType::e5m2); }},
+    {"max.bf16x2", [](const Spec& s) { return is_quantizer(s) && s.problem.in == DType::bf16; }},
+    {"max.f16x2", [](const Spec& s) { return is_quantizer(s) && s.problem.in == DType::fp16; }},
+    {"using Element = float", is_f32},
+
+    // What is quantized.
+    {"struct Gate ", has_activation},
+    {"sigmoid(float", has_sigmoid},
+    {"expf(-", [](const Spec& s) { return has_sigmoid(s) && is_f32(s); }},
+    {"tanhf(", [](const Spec& s) { return s.problem.act == Activation::situ_glu; }},
+    {"kLimit", [](const Spec& s) { return s.problem.act == Activation::clamped_swiglu; }},
+    {"0.03567741f",
+     [](const Spec& s) { return s.problem.act == Activation::gelu || s.problem.act == Activation::geglu; }},
+    {"struct Pair8", has_gate},
+    {"kPartner = kColumns", [](const Spec& s) { return has_gate(s) && s.problem.il == 0; }},
+    {"config::kInterleave", [](const Spec& s) { return s.problem.il > 0; }},
+    {"float up(i32 i) const { return half(i, false)", [](const Spec& s) { return s.problem.gate_second; }},
+    {"Gradient gradient(", is_backward},
+    {"params.pre", is_backward},
+    {"struct Slice ", [](const Spec& s) { return is_backward(s) && !traits(s).both_halves; }},
+    {"both_gradients(", [](const Spec& s) { return is_quantizer(s) && traits(s).both_halves; }},
+    {"params.bias", [](const Spec& s) { return has(s, Flag::bias); }},
+    {"params.probs", [](const Spec& s) { return has(s, Flag::probs); }},
+    {"params.dprobs[", [](const Spec& s) { return is_backward(s) && has(s, Flag::probs); }},
+    {"params.dbias[", [](const Spec& s) { return has(s, Flag::dbias); }},
+    {"params.noop", [](const Spec& s) { return has(s, Flag::noop); }},
+
+    // Scales, and where results go.
+    {"params.given", [](const Spec& s) { return has(s, Flag::given); }},
+    {"params.amax[", [](const Spec& s) { return has(s, Flag::amax); }},
+    {"params.row_q", [](const Spec& s) { return quantizes_to(s, Granularity::row) && traits(s).row; }},
+    {"scale_of_any(", [](const Spec& s) { return quantizes(s) && !quantizes_to_mx(s); }},
+    {"e8m0_of(", quantizes_to_mx},
+    {"0xff800000u", [](const Spec& s) { return quantizes(s) && s.problem.out->power_of_two; }},
+    {"struct RowScales",
+     [](const Spec& s) { return quantizes_to(s, Granularity::block_1x128) || quantizes_to(s, Granularity::mx_1x32); }},
+    {"sub_block_scale(", [](const Spec& s) { return quantizes_to(s, Granularity::mx_32x32); }},
+    {"store_block_scale(", [](const Spec& s) { return quantizes_to(s, Granularity::block_128x128); }},
+    {"share_column_maxima(",
+     [](const Spec& s) {
+       return is_columnwise(s) && (quantizes_to(s, Granularity::block_1x128) || quantizes_to(s, Granularity::row) ||
+                                   quantizes_to(s, Granularity::mx_1x32));
+     }},
+    {"share_transposed(", is_columnwise},
+    {"store_row(", [](const Spec& s) { return quantizes(s) && traits(s).by_tiles && traits(s).row; }},
+    {"(params.d)", [](const Spec& s) { return is_dequantize(s) || s.problem.op == Operation::activation; }},
+    {"OCTET_AMAX_ENTRY(", [](const Spec& s) { return has_pass(s, Pass::amax); }},
+    {"OCTET_SCALES_ENTRY(", [](const Spec& s) { return has_pass(s, Pass::scales); }},
+    {"OCTET_FINISH_ENTRY(", [](const Spec& s) { return has_pass(s, Pass::finish); }},
+
+    // Dequantizers and converters.
+    {"ConvertParams", converts},
+    {"dequantize_tile(", is_dequantize},
+    {"convert_data(", is_convert},
+    {"to_scale_index(", is_convert},
+    {"deepgemm_offset(", [](const Spec& s) { return s.problem.from == Packing::deepgemm; }},
+    {"fill_padding(",
+     [](const Spec& s) {
+       return is_convert(s) && s.problem.dir == Direction::row && s.problem.layout == Layout::masked;
+     }},
+};
+
+}  // namespace
+
+TEST_CASE("render: a source holds the parts that its spec uses and no other") {
+  for (const Part& part : kParts) {
+    int users = 0;
+    for (const Spec& spec : specs()) {
+      INFO(part.text << " in " << spec.name());
+      CHECK(contains(source_of(spec), part.text) == part.used(spec));
+      users += part.used(spec) ? 1 : 0;
+    }
+    INFO(part.text);
+    CHECK(users > 0);
+    CHECK(users < static_cast<int>(specs().size()));
+  }
+}

@@ -32,6 +32,8 @@ const std::vector<QuantizeCandidate>& quantize_candidates(const Problem& problem
   // threads, rows per thread, blocks per multiprocessor; GB/s
   static const Table rows = {{{256, 8, 3}, 4230}, {{128, 4, 4}, 4200}, {{256, 8, 2}, 4190}};
   static const Table gated_rows = {{{64, 4, 16}, 4270}, {{128, 4, 8}, 4260}, {{64, 4, 8}, 3730}};
+  static const Table wide_rows = {{{256, 8, 2}, 4200}, {{128, 4, 4}, 4190}};
+  static const Table gated_wide_rows = {{{64, 4, 8}, 4000}};
   static const Table tiles = {{{256, 8, 3}, 3850}, {{256, 8, 2}, 3580}};
   static const Table wide_tiles = {{{256, 8, 2}, 3950}, {{256, 8, 1}, 2980}};
   static const Table widest_tiles = {{{256, 8, 1}, 2900}};
@@ -44,7 +46,8 @@ const std::vector<QuantizeCandidate>& quantize_candidates(const Problem& problem
   const bool is_f32 = problem.in == DType::f32, wide = is_f32 || traits.gated || traits.backward;
   if (traits.current) return is_f32 ? wide_current : current;
   if (traits.by_tiles || traits.amax_pass) return is_f32 && traits.gated ? widest_tiles : wide ? wide_tiles : tiles;
-  return traits.gated ? gated_rows : rows;
+  if (traits.gated) return is_f32 ? gated_wide_rows : gated_rows;
+  return is_f32 ? wide_rows : rows;
 }
 
 }  // namespace octet

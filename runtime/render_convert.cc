@@ -75,7 +75,6 @@ Parts convert_parts(const Spec& spec, const QuantizeConfig& config) {
   } else {
     parts.facts.insert("converter");
     add_operand_facts(problem, "to", *problem.out, problem.to, parts.facts);
-    if (granularity == Granularity::tensor || granularity == Granularity::row) parts.facts.insert("scales_of_groups");
   }
 
   ConfigText& text = parts.config;

@@ -32,10 +32,10 @@ const std::set<std::string>& known_facts() {
       "amax_of_tiles", "tile_amax",
       // dequantize.cu, convert.cu
       "dequantize", "converter", "a_e4m3", "a_e5m2", "d_bf16", "d_f32", "deepgemm", "from_rows", "to_rows",
-      "from_columns", "to_columns", "from_deepgemm", "to_deepgemm", "scales_of_groups", "from_per_group",
-      "to_per_group", "from_per_row", "to_per_row", "from_mn_major", "to_mn_major", "from_k_major", "to_k_major",
-      "from_col_mn_major", "to_col_mn_major", "from_block2d", "to_block2d", "from_block2d_t", "to_block2d_t",
-      "from_mx_compact", "to_mx_compact", "from_swizzled", "to_swizzled", "from_mx_32x32", "to_mx_32x32"};
+      "from_columns", "to_columns", "from_deepgemm", "to_deepgemm", "from_per_group", "from_per_row", "from_mn_major",
+      "to_mn_major", "from_k_major", "to_k_major", "from_col_mn_major", "to_col_mn_major", "from_block2d", "to_block2d",
+      "from_block2d_t", "to_block2d_t", "from_mx_compact", "to_mx_compact", "from_swizzled", "to_swizzled",
+      "from_mx_32x32"};
   return facts;
 }
 

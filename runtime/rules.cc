@@ -163,6 +163,11 @@ bool is_scheme(const Recipe& recipe, DType type, Granularity granularity) {
 
 bool is_fp8(const Recipe& recipe) { return recipe.type == DType::e4m3 || recipe.type == DType::e5m2; }
 
+bool misplaces_power_of_two(const Recipe& recipe) {
+  return recipe.power_of_two && recipe.granularity != Granularity::block_1x128 &&
+         recipe.granularity != Granularity::block_128x128;
+}
+
 // Which scale layouts a granularity can have, the default first.
 std::vector<ScaleLayout> scale_layouts_of(Granularity granularity, Layout layout) {
   switch (granularity) {
@@ -402,13 +407,12 @@ const Rule kRules[] = {
      "the option belongs to f32 scales of blocks; E8M0 scales are powers of two anyway",
      [](const Facts& f) {
        const std::vector<Recipe> recipes = recipes_of(f.problem);
-       return std::none_of(recipes.begin(), recipes.end(), [](const Recipe& recipe) {
-         return recipe.power_of_two && recipe.granularity != Granularity::block_1x128 &&
-                recipe.granularity != Granularity::block_128x128;
-       });
+       return std::none_of(recipes.begin(), recipes.end(), misplaces_power_of_two);
      },
      [](const Facts& f) -> Advice {
-       return {fmt::format(":pow2 with {}", to_string(recipes_of(f.problem).front())), "leave :pow2 out"};
+       const std::vector<Recipe> recipes = recipes_of(f.problem);
+       const Recipe& recipe = *std::find_if(recipes.begin(), recipes.end(), misplaces_power_of_two);
+       return {fmt::format(":pow2 with {}", to_string(recipe)), "leave :pow2 out"};
      }},
     {"recipe.32x32-of-weights", problem, rows, illegal,
      "rows of tokens come and go, so no scale spans 32 of them alone",

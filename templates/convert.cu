@@ -49,22 +49,6 @@ __device__ __forceinline__ void convert_data(const abi::ConvertParams& params, c
 #endif
 }
 
-#if OCTET_SCALES_OF_GROUPS
-// Scales of groups, or of columns of groups, lie alike everywhere.
-__device__ __forceinline__ void copy_scales(const abi::ConvertParams& params) {
-#if OCTET_FROM_PER_GROUP
-  constexpr i64 kCount = config::kGroups;
-#endif
-#if OCTET_FROM_PER_ROW
-  constexpr i64 kCount = static_cast<i64>(config::kGroups) * kOutColumns;
-#endif
-  const i64 threads = static_cast<i64>(gridDim.x) * config::kThreads;
-  for (i64 i = static_cast<i64>(blockIdx.x) * config::kThreads + threadIdx.x; i < kCount; i += threads) {
-    static_cast<float*>(params.out_sf)[i] = static_cast<const float*>(params.sf)[i];
-  }
-}
-#endif
-#if !OCTET_SCALES_OF_GROUPS
 // The scales of a tile: kSlotRows along the rows by kSlotColumns along the columns.
 __device__ __forceinline__ void convert_scales(const abi::ConvertParams& params, const Tile& tile) {
   const ScaleElement* from = static_cast<const ScaleElement*>(params.sf);
@@ -91,8 +75,6 @@ __device__ __forceinline__ void convert_scales(const abi::ConvertParams& params,
     to[to_scale_index(tile, r, c, params.capacity)] = real ? from[scale_index(tile, r, c, params.capacity)] : kPadding;
   }
 }
-
-#endif
 
 #if OCTET_TO_MN_MAJOR
 // Scale slots between the rows and their multiple of four. One block.
@@ -128,13 +110,8 @@ extern "C" __global__ void __launch_bounds__(octet::config::kThreads, octet::con
 #if OCTET_TO_MN_MAJOR
   if (blockIdx.x == 0 && params.out_sf != nullptr) fill_padding(params);
 #endif
-#if OCTET_SCALES_OF_GROUPS
-  if (params.out_sf != nullptr) copy_scales(params);
-#endif
   for (Tile tile; walk.next(tile);) {
     if (params.out_data != nullptr) convert_data(params, tile, thread);
-#if !OCTET_SCALES_OF_GROUPS
     if (params.out_sf != nullptr) convert_scales(params, tile);
-#endif
   }
 }

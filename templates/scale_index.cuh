@@ -7,10 +7,10 @@
 
 namespace octet {
 
-#if OCTET_FROM_PER_GROUP || OCTET_TO_PER_GROUP
+#if OCTET_FROM_PER_GROUP
 __device__ __forceinline__ i64 index_per_group(const Tile& tile, i32, i32, i64) { return tile.group; }
 #endif
-#if OCTET_FROM_PER_ROW || OCTET_TO_PER_ROW
+#if OCTET_FROM_PER_ROW
 __device__ __forceinline__ i64 index_per_row(const Tile& tile, i32 r, i32 c, i64) {
 #if OCTET_ROW
   return tile.row + r;
@@ -88,7 +88,7 @@ __device__ __forceinline__ i64 index_swizzled(const Tile& tile, i32 r, i32 c, i6
 #endif
 }
 #endif
-#if OCTET_FROM_MX_32X32 || OCTET_TO_MX_32X32
+#if OCTET_FROM_MX_32X32
 __device__ __forceinline__ i64 index_mx_32x32(const Tile& tile, i32 r, i32 c, i64) {
   constexpr i64 kRowBlocks = (config::kN + 31) / 32, kColumnBlocks = (kOutColumns + 31) / 32;
   const i64 row_block = tile.block_in_group * 4 + r / 32;
@@ -136,12 +136,6 @@ __device__ __forceinline__ i64 scale_index(const Tile& tile, i32 r, i32 c, i64 c
 }
 #if OCTET_CONVERTER
 __device__ __forceinline__ i64 to_scale_index(const Tile& tile, i32 r, i32 c, i64 capacity) {
-#if OCTET_TO_PER_GROUP
-  return index_per_group(tile, r, c, capacity);
-#endif
-#if OCTET_TO_PER_ROW
-  return index_per_row(tile, r, c, capacity);
-#endif
 #if OCTET_TO_MN_MAJOR
   return index_mn_major(tile, r, c, capacity);
 #endif
@@ -162,9 +156,6 @@ __device__ __forceinline__ i64 to_scale_index(const Tile& tile, i32 r, i32 c, i6
 #endif
 #if OCTET_TO_SWIZZLED
   return index_swizzled(tile, r, c, capacity);
-#endif
-#if OCTET_TO_MX_32X32
-  return index_mx_32x32(tile, r, c, capacity);
 #endif
 }
 #endif

@@ -70,7 +70,7 @@ void add_scale_facts(const Problem& problem, const QuantizeTraits& traits, Facts
   add_if(traits.scales == ScaleLayout::block2d_t, "sf_block2d_t", facts);
   add_if(traits.scales == ScaleLayout::mx_compact, "sf_compact", facts);
   add_if(traits.scales == ScaleLayout::swizzled, "sf_swizzled", facts);
-  const bool shares = traits.row && traits.col && traits.granularity == Granularity::block_1x128;
+  const bool shares = traits.row && traits.col && per_block;
   add_if(shares, "shared_row_scales", facts);
   add_if(traits.row && per_block && !shares, "own_row_scales", facts);
   add_if(traits.col && per_block, "column_scales", facts);

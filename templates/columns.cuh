@@ -29,4 +29,7 @@ constexpr i32 kWalkTiles = kColumnTiles / 2;
 #if !OCTET_BOTH_HALVES
 constexpr i32 kWalkTiles = kColumnTiles;
 #endif
+// Whether a column of a tile exists; known where tiles divide the columns.
+__device__ __forceinline__ bool column_exists(i32 column) { return kOutColumns % kTile == 0 || column < kOutColumns; }
+
 }  // namespace octet

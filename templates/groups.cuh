@@ -20,7 +20,7 @@ __device__ __forceinline__ i64 clamp_rows(i64 value, i64 capacity) {
   return value < 0 ? 0 : (value > capacity ? capacity : value);
 }
 
-#if OCTET_VISIT_GROUPS || OCTET_SPLITS_SIZES
+#if OCTET_VISIT_GROUPS || OCTET_ROW_GROUPS
 // Sum over the lanes before this one.
 template <typename T>
 __device__ __forceinline__ T warp_exclusive_sum(T value, i32 lane) {
@@ -43,9 +43,10 @@ __device__ __forceinline__ RowRange packed_rows(const void* splits, i64 capacity
   i64 sum = 0;
 #pragma unroll 8
   for (i32 group = lane; group < config::kGroups; group += 32) sum += clamp_rows(split_at(splits, group), capacity);
-  sum += warp_exclusive_sum(sum, lane);
-  const i64 total = __shfl_sync(~0u, sum, 31);
-  return {0, static_cast<i32>(clamp_rows(total, capacity))};
+  // A lane's sum has less than 48 bits, so both halves of the total fit.
+  const u32 low = __reduce_add_sync(~0u, static_cast<u32>(sum & 0xffff));
+  const u32 high = __reduce_add_sync(~0u, static_cast<u32>(sum >> 16));
+  return {0, static_cast<i32>(clamp_rows((static_cast<i64>(high) << 16) + low, capacity))};
 #endif
 #if OCTET_SPLITS_ENDS
   return {0, static_cast<i32>(clamp_rows(split_at(splits, config::kGroups - 1), capacity))};
@@ -145,15 +146,15 @@ __device__ __forceinline__ GroupTotals visit_groups(const void* splits, i64 capa
 
 #if OCTET_PREFIX_SUMS
   // Rows that the groups of the lanes before this one take up.
-  i64 extent = 0;
+  i64 extent = 0, last_rows = 0;
 #pragma unroll 1
   for (i32 g = first; g < last; ++g) {
-    const i64 rows = clamp_rows(split_at(splits, g), capacity);
+    last_rows = clamp_rows(split_at(splits, g), capacity);
 #if OCTET_PADDED
-    extent += align_rows(rows);
+    extent += align_rows(last_rows);
 #endif
 #if OCTET_PACKED
-    extent += rows;
+    extent += last_rows;
 #endif
   }
   const i64 lane_start = warp_exclusive_sum(extent, lane);
@@ -165,7 +166,7 @@ __device__ __forceinline__ GroupTotals visit_groups(const void* splits, i64 capa
     end = begin + static_cast<i32>(clamp_rows(split_at(splits, g), config::kMaxM));
 #endif
 #if OCTET_PREFIX_SUMS
-    const i64 rows = clamp_rows(split_at(splits, g), capacity);
+    const i64 rows = kPerLane == 1 ? last_rows : clamp_rows(split_at(splits, g), capacity);
     begin = static_cast<i32>(clamp_rows(start, capacity));
     end = static_cast<i32>(clamp_rows(start + rows, capacity));
 #if OCTET_PADDED

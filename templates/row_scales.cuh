@@ -29,6 +29,7 @@ struct RowMaximum {
   }
 };
 
+#if OCTET_OWN_ROW_SCALES
 template <i32 kRows>
 struct RowScales {
   Scale scale;  // of this lane's own row
@@ -51,15 +52,16 @@ struct RowScales {
   }
 };
 #endif
+#endif
 
 #if OCTET_SCALE_1X32
+// The largest magnitudes of two rows of this lane's 32 columns.
 template <i32 kRows>
-struct RowScales {
-  u32 bytes;  // of rows `row` (low) and row + 1 of this lane's 32 columns
+struct RowMaxima {
+  float even, odd;  // of rows `row` and row + 1
   i32 row;
-  float even_q, odd_q;  // what these rows are multiplied by
 
-  __device__ __forceinline__ RowScales(const Eight (&x)[kRows], i32 lane, float) {
+  __device__ __forceinline__ RowMaxima(const Eight (&x)[kRows], i32 lane) {
     constexpr i32 kCount = kRows / kPerMagnitude, kKeep = 2 / kPerMagnitude;
     Magnitude m[kCount];
 #pragma unroll
@@ -67,7 +69,22 @@ struct RowScales {
     i32 first;
     halving_max<kCount, 4, kKeep>(m, lane, first);
     row = first * kPerMagnitude;
-    const u32 even = e8m0_of(magnitude_value(m[0], 0)), odd = e8m0_of(magnitude_value(m[kKeep - 1], 1));
+    even = magnitude_value(m[0], 0);
+    odd = magnitude_value(m[kKeep - 1], 1);
+  }
+};
+
+#if OCTET_OWN_ROW_SCALES
+template <i32 kRows>
+struct RowScales {
+  u32 bytes;  // of rows `row` (low) and row + 1 of this lane's 32 columns
+  i32 row;
+  float even_q, odd_q;  // what these rows are multiplied by
+
+  __device__ __forceinline__ RowScales(const Eight (&x)[kRows], i32 lane, float) {
+    const RowMaxima<kRows> maxima(x, lane);
+    row = maxima.row;
+    const u32 even = e8m0_of(maxima.even), odd = e8m0_of(maxima.odd);
     bytes = even | odd << 8;
     even_q = e8m0_multiplier(even);
     odd_q = e8m0_multiplier(odd);
@@ -89,6 +106,7 @@ struct RowScales {
     return __byte_perm(left, right, second ? 0x7531 : 0x6420);
   }
 };
+#endif
 #endif
 
 }  // namespace octet

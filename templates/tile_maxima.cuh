@@ -20,6 +20,16 @@ constexpr i32 kColumnBlocks32 = 1;
 #endif
 #endif
 
+#if OCTET_SHARED_ROW_SCALES
+// Scales of a row in a tile.
+#if OCTET_SCALE_1X32
+constexpr i32 kRowScales = 4;
+#endif
+#if OCTET_SCALE_1X128
+constexpr i32 kRowScales = 1;
+#endif
+#endif
+
 struct TileStorage {
 #if OCTET_COL
   alignas(16) u8 transposed[kTile * kTile];
@@ -28,8 +38,11 @@ struct TileStorage {
   alignas(16) float column_q[kColumnBlocks32][kTile];
 #endif
 #if OCTET_SHARED_ROW_SCALES
-  float row_max[kTile];
-  alignas(16) float row_q[kTile];
+  float row_max[kRowScales][kTile];
+  alignas(16) float row_q[kRowScales][kTile];
+#if OCTET_SCALE_1X32
+  alignas(4) u8 row_bytes[kTile][4];
+#endif
 #endif
 #if OCTET_COLUMN_MAXIMA
   alignas(16) Magnitude column_max[8][kMagnitudes128];

@@ -14,6 +14,22 @@ __device__ __forceinline__ float floor_of(const abi::QuantizeParams& params, con
 }
 #endif
 
+#if OCTET_ROW
+#if OCTET_SCALE_1X32
+// The four scales of a row of the tile.
+__device__ __forceinline__ void store_row_word(const abi::QuantizeParams& params, const Tile& tile, i32 row, u32 word) {
+  u32* sf = static_cast<u32*>(params.sf);
+#if OCTET_SF_COMPACT
+  if (row < tile.rows) sf[(tile.row + row) * kColumnTiles + tile.column_tile] = word;
+#endif
+#if OCTET_SF_SWIZZLED
+  // The 128 x 4 scales of a tile lie together; rows that do not exist have zeros.
+  sf[(static_cast<i64>(tile.block) * kColumnTiles + tile.column_tile) * 128 + row % 32 * 4 + row / 32] = word;
+#endif
+}
+#endif
+#endif
+
 #if OCTET_COLUMN_SCALES
 #if OCTET_SCALE_1X32
 __device__ __forceinline__ void store_column_scale(const abi::QuantizeParams& params, const Tile& tile, i32 column,
@@ -52,18 +68,40 @@ __device__ __forceinline__ void scale_column(const abi::QuantizeParams& params, 
   const Scale scale = scale_of(fmaxf(amax, floor_of(params, tile)));
   shared.column_q[0][column] = scale.q;
   const i32 out_column = tile.column_tile * kTile + column;
-  if (out_column < kOutColumns) {
+  if (column_exists(out_column)) {
     static_cast<float*>(params.sf_col)[static_cast<i64>(tile.block) * kOutColumns + out_column] = scale.sf;
   }
 #endif
 }
 
 #if OCTET_SHARED_ROW_SCALES
+// Leaves the largest magnitudes of a thread's rows in shared memory.
+__device__ __forceinline__ void share_row_maxima(TileStorage& shared, const TileThread& thread, const Eight (&x)[8]) {
+#if OCTET_SCALE_1X32
+  const RowMaxima<8> maxima(x, thread.lane);
+  float* own = &shared.row_max[thread.column_group / 4][thread.row() + maxima.row];
+  own[0] = maxima.even;
+  own[1] = maxima.odd;
+#endif
+#if OCTET_SCALE_1X128
+  const RowMaximum<8> maximum(x, thread.lane);
+  if (maximum.stores) shared.row_max[0][thread.row() + maximum.row] = maximum.amax;
+#endif
+}
+// The scale of 32 or 128 columns of a row.
 __device__ __forceinline__ void scale_row(const abi::QuantizeParams& params, TileStorage& shared, const Tile& tile,
-                                          i32 row) {
-  const Scale scale = scale_of(fmaxf(shared.row_max[row], params.amax_floor));
-  shared.row_q[row] = scale.q;
+                                          i32 quarter, i32 row) {
+  const float amax = shared.row_max[quarter][row];
+#if OCTET_SCALE_1X32
+  const u32 byte = e8m0_of(amax);
+  shared.row_q[quarter][row] = e8m0_multiplier(byte);
+  shared.row_bytes[row][quarter] = static_cast<u8>(byte);
+#endif
+#if OCTET_SCALE_1X128
+  const Scale scale = scale_of(fmaxf(amax, params.amax_floor));
+  shared.row_q[quarter][row] = scale.q;
   if (row < tile.rows) *row_scale_at(params, tile.row + row, tile.column_tile, kColumnTiles) = scale.sf;
+#endif
 }
 #endif
 
@@ -73,6 +111,9 @@ __device__ __forceinline__ void scale_tile(const abi::QuantizeParams& params, Ti
 #pragma unroll
   for (i32 i = 0; i < 2; ++i) {
     scale_column(params, shared, tile, threadIdx.x / kTile + 2 * i, threadIdx.x % kTile);
+#if OCTET_SHARED_ROW_SCALES
+    scale_row(params, shared, tile, threadIdx.x / kTile + 2 * i, threadIdx.x % kTile);
+#endif
   }
 #endif
 #if OCTET_SCALE_1X128
@@ -80,7 +121,7 @@ __device__ __forceinline__ void scale_tile(const abi::QuantizeParams& params, Ti
     scale_column(params, shared, tile, 0, threadIdx.x);
   } else {
 #if OCTET_SHARED_ROW_SCALES
-    scale_row(params, shared, tile, threadIdx.x - kTile);
+    scale_row(params, shared, tile, 0, threadIdx.x - kTile);
 #endif
   }
 #endif
@@ -162,22 +203,14 @@ __device__ __forceinline__ void store_row_scales(const abi::QuantizeParams& para
   bool stores;
   const u32 word = scales.word_of_row(thread.lane, row, stores);
   row += thread.row();
-  u32* sf = static_cast<u32*>(params.sf);
-#if OCTET_SF_COMPACT
-  if (stores && row < tile.rows) sf[(tile.row + row) * kColumnTiles + tile.column_tile] = word;
-#endif
-#if OCTET_SF_SWIZZLED
-  // The 128 x 4 scales of a tile lie together; rows that do not exist have zeros.
-  if (stores)
-    sf[(static_cast<i64>(tile.block) * kColumnTiles + tile.column_tile) * 128 + row % 32 * 4 + row / 32] = word;
-#endif
+  if (stores) store_row_word(params, tile, row, word);
 #endif
 }
 #endif
 __device__ __forceinline__ void store_row(const abi::QuantizeParams& params, const Tile& tile, const TileThread& thread,
                                           i32 r, uint2 bytes) {
   const i32 column = tile.column_tile * kTile + thread.column(), row = thread.row() + r;
-  if (column >= kOutColumns || row >= tile.rows) return;
+  if (!column_exists(column) || row >= tile.rows) return;
   *reinterpret_cast<uint2*>(static_cast<u8*>(params.data) + (tile.row + row) * kOutColumns + column) = bytes;
 }
 #endif
@@ -209,7 +242,7 @@ __device__ __forceinline__ void store_columns(const abi::QuantizeParams& params,
   for (i32 i = 0; i < 4; ++i) {
     const i32 column = i * 32 + threadIdx.x / 8, group = column / 8;
     const i32 out_column = tile.column_tile * kTile + column;
-    if (out_column >= kOutColumns) break;
+    if (!column_exists(out_column)) break;
     uint4 v = *reinterpret_cast<const uint4*>(&shared.transposed[column * kTile + (piece ^ group / 2) * 16]);
     if (group % 2 != 0) v = make_uint4(v.z, v.w, v.x, v.y);
     *reinterpret_cast<uint4*>(column_at(params, tile, out_column) + piece * 16) = v;
@@ -225,8 +258,7 @@ __device__ __forceinline__ void store_tile(const abi::QuantizeParams& params, Ti
   share_column_maxima(shared, thread, x);
 #endif
 #if OCTET_SHARED_ROW_SCALES
-  const RowMaximum<8> maximum(x, thread.lane);
-  if (maximum.stores) shared.row_max[thread.row() + maximum.row] = maximum.amax;
+  share_row_maxima(shared, thread, x);
 #endif
 #if OCTET_COLUMN_SCALES
   __syncthreads();
@@ -264,7 +296,16 @@ __device__ __forceinline__ void store_tile(const abi::QuantizeParams& params, Ti
   store_row_scales(params, tile, thread, scales);
 #endif
 #if OCTET_SHARED_ROW_SCALES
-  const float4* shared_q = reinterpret_cast<const float4*>(&shared.row_q[thread.row()]);
+#if OCTET_SCALE_1X32
+  if (threadIdx.x < kTile) {
+    store_row_word(params, tile, threadIdx.x, *reinterpret_cast<const u32*>(shared.row_bytes[threadIdx.x]));
+  }
+  const float* row_q_of_columns = &shared.row_q[thread.column_group / 4][thread.row()];
+#endif
+#if OCTET_SCALE_1X128
+  const float* row_q_of_columns = &shared.row_q[0][thread.row()];
+#endif
+  const float4* shared_q = reinterpret_cast<const float4*>(row_q_of_columns);
   const float4 first_q = shared_q[0], second_q = shared_q[1];
   const float q_of_rows[8] = {first_q.x,  first_q.y,  first_q.z,  first_q.w,
                               second_q.x, second_q.y, second_q.z, second_q.w};
@@ -309,7 +350,7 @@ __device__ __forceinline__ void store_tile(const abi::QuantizeParams& params, Ti
 #if OCTET_SCALE_ROW
     const i32 out_column = tile.column_tile * kTile + thread.column() + c;
     const float column_q =
-        out_column < kOutColumns ? params.group_q[static_cast<i64>(tile.group) * kOutColumns + out_column] : 1.f;
+        column_exists(out_column) ? params.group_q[static_cast<i64>(tile.group) * kOutColumns + out_column] : 1.f;
 #endif
 #if OCTET_ONE_SCALE
     const float column_q = q;
@@ -325,7 +366,7 @@ __device__ __forceinline__ void store_tile(const abi::QuantizeParams& params, Ti
 __device__ __forceinline__ void store_tile(const abi::QuantizeParams& params, TileStorage&, const Tile& tile,
                                            const TileThread& thread, i32, const Eight (&x)[8]) {
   const i32 column = tile.column_tile * kTile + thread.column();
-  if (column >= kOutColumns) return;
+  if (!column_exists(column)) return;
 #pragma unroll
   for (i32 r = 0; r < 8; ++r) {
     const i32 row = thread.row() + r;

@@ -24,7 +24,7 @@ template <typename Take>
 __device__ __forceinline__ void make_tile(const abi::QuantizeParams& params, const Tile& tile, const TileThread& thread,
                                           const Take& take) {
   const i32 column = tile.column_tile * kTile + thread.column();
-  const bool inside = column < kOutColumns;  // a multiple of 16, so eight columns are all in or all out
+  const bool inside = column_exists(column);  // a multiple of 16, so eight columns are all in or all out
   const i64 row = tile.row + thread.row();
   const i32 rows = inside ? tile.rows - thread.row() : 0;
   Inputs in[8];

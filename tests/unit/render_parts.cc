@@ -173,7 +173,15 @@ const Part kParts[] = {
     {"e8m0_of(", quantizes_to_mx},
     {"0xff800000u", [](const Spec& s) { return quantizes(s) && s.problem.out->power_of_two; }},
     {"struct RowScales",
-     [](const Spec& s) { return quantizes_to(s, Granularity::block_1x128) || quantizes_to(s, Granularity::mx_1x32); }},
+     [](const Spec& s) {
+       const bool along_rows = quantizes_to(s, Granularity::block_1x128) || quantizes_to(s, Granularity::mx_1x32);
+       return along_rows && s.problem.dir == Direction::row;  // else the columns' threads find them too
+     }},
+    {"scale_row(",
+     [](const Spec& s) {
+       const bool along_rows = quantizes_to(s, Granularity::block_1x128) || quantizes_to(s, Granularity::mx_1x32);
+       return along_rows && s.problem.dir == Direction::row_col;
+     }},
     {"sub_block_scale(", [](const Spec& s) { return quantizes_to(s, Granularity::mx_32x32); }},
     {"store_block_scale(", [](const Spec& s) { return quantizes_to(s, Granularity::block_128x128); }},
     {"share_column_maxima(",

@@ -12,12 +12,15 @@
 namespace octet {
 namespace {
 
+void require_layouts(const LoadedKernel& kernel, const ConvertArgs& args) {
+  require_layout(kernel, "in", args.in.layout, kernel.a);
+  if (kernel.spec.problem.op == Operation::convert) require_layout(kernel, "out", args.out.layout, kernel.out);
+}
+
 void require_arguments(const LoadedKernel& kernel, const ConvertArgs& args) {
   const Problem& problem = kernel.spec.problem;
-  require_layout(kernel, "in", args.in.layout, kernel.a);
   const bool dequantizes = problem.op == Operation::dequantize;
   if (dequantizes) require_pointer(kernel, "d", args.d, 16);
-  if (!dequantizes) require_layout(kernel, "out", args.out.layout, kernel.out);
   if (dequantizes || args.out.data != nullptr) require_pointer(kernel, "in.data", args.in.data, 16);
   if (dequantizes || args.out.sf != nullptr) require_pointer(kernel, "in.sf", args.in.sf, 16);
   if (args.out.data != nullptr) require_pointer(kernel, "out.data", args.out.data, 16);
@@ -42,7 +45,10 @@ void Convert::launch(const ConvertArgs& args, Stream stream) const {
   const LoadedKernel& kernel = *loaded_;
   const Problem& problem = kernel.spec.problem;
   const std::int64_t capacity = checked_capacity(kernel, args.capacity);
-  if (capacity == 0) return;  // nothing to read or write
+  require_layouts(kernel, args);
+  const bool converts = problem.op == Operation::convert;
+  const bool asks = !converts || args.out.data != nullptr || args.out.sf != nullptr;
+  if (capacity == 0 || !asks) return;  // nothing to read or write
   require_arguments(kernel, args);
   const QuantizeShape shape = quantize_shape(problem, capacity);
   abi::ConvertParams params{args.in.data, args.in.sf,  args.out.data, args.out.sf,

@@ -52,8 +52,10 @@ void require_splits(const LoadedKernel& kernel, const void* splits) {
 
 std::int64_t checked_capacity(const LoadedKernel& kernel, std::int64_t capacity) {
   const Problem& problem = kernel.spec.problem;
-  require_capacity(kernel, capacity);
-  if (problem.layout != Layout::uniform && problem.layout != Layout::masked) return capacity;
+  if (problem.layout != Layout::uniform && problem.layout != Layout::masked) {
+    require_capacity(kernel, capacity);
+    return capacity;
+  }
   const std::int64_t rows = buffer_rows(problem, capacity);
   if (capacity == 0 || capacity == rows) return rows;
   throw Error(ErrorCode::invalid_argument,

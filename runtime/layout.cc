@@ -102,16 +102,22 @@ std::int64_t buffer_rows(const Problem& problem, std::int64_t capacity) noexcept
 }
 
 QuantizedBytes quantized_bytes(const Problem& problem, const Recipe& recipe, bool columnwise, std::int64_t columns,
-                               std::int64_t capacity) {
+                               std::int64_t capacity, Packing packing) {
   const std::int64_t rows = buffer_rows(problem, capacity);
+  if (columnwise && packing != Packing::octet) {
+    return {rows * columns, columnwise_sf_bytes(problem, recipe, columns, rows)};
+  }
   if (!columnwise) return {rows * columns, rowwise_sf_bytes(problem, recipe, columns, rows)};
   const std::int64_t groups = problem.layout == Layout::uniform ? problem.g : 1;
   return {groups * columns * columnwise_ld(problem, rows), columnwise_sf_bytes(problem, recipe, columns, rows)};
 }
 
 QuantizeShape quantize_shape(const Problem& problem, std::int64_t capacity) {
-  if (capacity < 0) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("capacity is {}; it counts rows, from 0 on", capacity));
+  constexpr std::int64_t kMaxRows = (std::int64_t{1} << 31) - 1024;  // as a launch takes
+  const bool fixed = problem.layout == Layout::uniform || problem.layout == Layout::masked;
+  if (capacity < 0 || (!fixed && capacity > kMaxRows)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("capacity is {}; it counts rows, from 0 to {}", capacity, kMaxRows));
   }
   require(problem.g > 0, problem, "g");
   require(columns_of(problem) > 0, problem, problem.layout == Layout::uniform ? "k" : "c");
@@ -134,7 +140,7 @@ QuantizeShape quantize_shape(const Problem& problem, std::int64_t capacity) {
       shape.row = quantized_bytes(problem, *recipe, false, shape.out_columns, capacity);
     }
     if (has_direction(problem, true)) {
-      shape.col = quantized_bytes(problem, *recipe, true, shape.out_columns, capacity);
+      shape.col = quantized_bytes(problem, *recipe, true, shape.out_columns, capacity, problem.to);
     }
   }
   if (problem.has(Flag::bias)) shape.bias_bytes = problem.g * features * in_size;

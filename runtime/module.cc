@@ -199,9 +199,11 @@ LaunchScope::LaunchScope(const LoadedKernel& kernel, Stream stream) {
     pushed_ = true;
   }
   if (wanted == kernel.context) return;
-  const int device = current_device();
-  if (device == kernel.device) return;
-  if (pushed_) driver.cuCtxPopCurrent(&wanted);
+  CUdevice device = -1;
+  const CUresult asked = driver.cuCtxGetDevice(&device);
+  if (asked == CUDA_SUCCESS && device == kernel.device) return;
+  if (pushed_) driver.cuCtxPopCurrent(&wanted);  // a constructor that throws has no destructor
+  check(asked, "cuCtxGetDevice");
   throw Error(ErrorCode::not_prepared,
               fmt::format("{}: loaded on device {}, but the stream belongs to device {}; call prepare with that device",
                           kernel.spec.name(), kernel.device, device));

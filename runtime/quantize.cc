@@ -64,7 +64,7 @@ bool writes_without_rows(const QuantizeTraits& traits, const QuantizeArgs& args)
   const bool scales_of_groups = traits.quantized && (traits.granularity == Granularity::tensor ||
                                                      (traits.granularity == Granularity::row && traits.col));
   const bool wants_scales = args.out.sf != nullptr || args.out_col.sf != nullptr;
-  return (scales_of_groups && wants_scales) || (traits.dbias && args.dbias != nullptr);
+  return (scales_of_groups && wants_scales) || (traits.dbias && args.dbias != nullptr) || args.amax != nullptr;
 }
 
 abi::QuantizeParams params_of(const QuantizeArgs& args, const QuantizeShape& shape,

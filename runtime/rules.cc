@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <variant>
 
 #include <fmt/format.h>
@@ -75,6 +76,9 @@ struct Family {
 };
 constexpr Keys kQuantizeTakes = {
     {"act=", "gate=", "il=", "dir=", "splits=", "+bias", "+probs", "+grad", "+dbias", "+noop", "+amax", "+given"}};
+constexpr Keys kQuantizeWeightsTakes = {
+    {"act=", "gate=", "il=", "dir=", "+bias", "+probs", "+grad", "+dbias", "+noop", "+amax", "+given"}};
+constexpr Keys kActivateWeightsTakes = {{"gate=", "il=", "+bias", "+probs", "+grad", "+dbias", "+noop"}};
 constexpr Keys kActivationTakes = {{"gate=", "il=", "splits=", "+bias", "+probs", "+grad", "+dbias", "+noop"}};
 constexpr Family kFamilies[] = {
     {Operation::gemm, Layout::packed, {{"g", "n", "k", "a=", "b=", "d="}}, {{"splits="}}},
@@ -82,11 +86,11 @@ constexpr Family kFamilies[] = {
     {Operation::quantize, Layout::packed, {{"g", "c", "in=", "out="}}, kQuantizeTakes},
     {Operation::quantize, Layout::padded, {{"g", "c", "al", "in=", "out="}}, kQuantizeTakes},
     {Operation::quantize, Layout::masked, {{"g", "m", "c", "in=", "out="}}, kQuantizeTakes},
-    {Operation::quantize, Layout::uniform, {{"g", "n", "k", "in=", "out="}}, kQuantizeTakes},
+    {Operation::quantize, Layout::uniform, {{"g", "n", "k", "in=", "out="}}, kQuantizeWeightsTakes},
     {Operation::activation, Layout::packed, {{"g", "c", "d=", "in=", "act="}}, kActivationTakes},
     {Operation::activation, Layout::padded, {{"g", "c", "al", "d=", "in=", "act="}}, kActivationTakes},
     {Operation::activation, Layout::masked, {{"g", "m", "c", "d=", "in=", "act="}}, kActivationTakes},
-    {Operation::activation, Layout::uniform, {{"g", "n", "k", "d=", "in=", "act="}}, kActivationTakes},
+    {Operation::activation, Layout::uniform, {{"g", "n", "k", "d=", "in=", "act="}}, kActivateWeightsTakes},
     {Operation::dequantize, Layout::packed, {{"g", "c", "a=", "d="}}, {{"dir=", "splits="}}},
     {Operation::dequantize, Layout::padded, {{"g", "c", "al", "a=", "d="}}, {{"dir=", "splits="}}},
     {Operation::dequantize, Layout::masked, {{"g", "m", "c", "a=", "d="}}, {{"dir=", "splits="}}},
@@ -162,6 +166,8 @@ bool is_scheme(const Recipe& recipe, DType type, Granularity granularity) {
 }
 
 bool is_fp8(const Recipe& recipe) { return recipe.type == DType::e4m3 || recipe.type == DType::e5m2; }
+
+bool is_tensor(const Problem& problem) { return problem.out && problem.out->granularity == Granularity::tensor; }
 
 bool misplaces_power_of_two(const Recipe& recipe) {
   return recipe.power_of_two && recipe.granularity != Granularity::block_1x128 &&
@@ -453,14 +459,15 @@ const Rule kRules[] = {
        return {"@k_major with dir=col: it names the layout of rowwise scales", "leave it out"};
      }},
     {"quantize.given-of-tensor", problem, quantize, illegal, "scales of blocks come from the blocks",
-     [](const Facts& f) {
-       const bool tensor = f.problem.out && f.problem.out->granularity == Granularity::tensor;
-       return tensor || !(f.problem.has(Flag::given) || f.problem.has(Flag::amax));
-     },
+     [](const Facts& f) { return is_tensor(f.problem) || !f.problem.has(Flag::given); },
      [](const Facts& f) -> Advice {
-       return {
-           fmt::format("{} with out={}", f.problem.has(Flag::given) ? "+given" : "+amax", to_string(*f.problem.out)),
-           "use out=e4m3:tensor, or leave it out"};
+       return {fmt::format("+given with out={}", to_string(*f.problem.out)), "use out=e4m3:tensor, or leave it out"};
+     }},
+    {"quantize.amax-of-tensor", problem, quantize, unsupported,
+     "a group's largest magnitude is kept where its scale depends on it; other recipes would need a pass for it",
+     [](const Facts& f) { return is_tensor(f.problem) || !f.problem.has(Flag::amax); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("+amax with out={}", to_string(*f.problem.out)), "use out=e4m3:tensor, or leave it out"};
      }},
     {"activation.gate-of-gated", problem, quantize, illegal, "only a gated activation has two halves to arrange",
      [](const Facts& f) { return is_gated(f.problem.act) || (!f.problem.gate_second && f.problem.il == 0); },
@@ -579,9 +586,14 @@ const Rule kRules[] = {
     {"gemm.k-at-most-262144", problem, gemm, illegal, "the scales of B along K stay in shared memory",
      [](const Facts& f) { return f.problem.k <= kMaxGemmK; },
      [](const Facts& f) { return too_large("K", f.problem.k, kMaxGemmK, "split K and add the results"); }},
-    {"quantize.columns-multiple-of-16", problem, rows, illegal, "rows of FP8 are 16-byte multiples, as TMA needs",
+    {"quantize.columns-multiple-of-16", problem, rows, illegal,
+     "a thread has eight columns, and rows of FP8 are 16-byte multiples, as TMA needs",
      [](const Facts& f) { return columns_of(f.problem) % 16 == 0; },
-     [](const Facts& f) { return not_a_multiple(columns_name(f.problem), columns_of(f.problem), 16); }},
+     [](const Facts& f) -> Advice {
+       const std::int64_t unit = std::lcm<std::int64_t>(16, std::max(f.problem.il, 1));
+       return {fmt::format("{}={}: not a multiple of 16", columns_name(f.problem), columns_of(f.problem)),
+               fmt::format("pad {} to {}", columns_name(f.problem), round_up(columns_of(f.problem), unit))};
+     }},
     {"quantize.columns-at-most-16777216", problem, rows, illegal, "column indices are 32-bit",
      [](const Facts& f) { return columns_of(f.problem) <= kMaxColumns; },
      [](const Facts& f) {

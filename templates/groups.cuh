@@ -1,6 +1,7 @@
 // Where groups lie in a buffer of rows, read from the device array of splits.
 //
-// Impossible metadata (negative, decreasing, past the capacity) is clamped to what lies inside the buffer.
+// Impossible metadata (negative, decreasing, past the capacity) is clamped to what lies inside the buffer; groups never
+// overlap.
 #pragma once
 
 #include "types.cuh"
@@ -32,6 +33,20 @@ __device__ __forceinline__ T warp_exclusive_sum(T value, i32 lane) {
   }
   return sum - value;
 }
+#endif
+#if OCTET_FROM_ENDS || OCTET_FROM_STARTS
+#if OCTET_VISIT_GROUPS
+// Largest value, at least 0, of the lanes before this one.
+__device__ __forceinline__ i64 warp_exclusive_max(i64 value, i32 lane) {
+#pragma unroll
+  for (i32 offset = 1; offset < 32; offset *= 2) {
+    const i64 other = __shfl_up_sync(~0u, value, offset);
+    if (lane >= offset) value = max(value, other);
+  }
+  const i64 before = __shfl_up_sync(~0u, value, 1);
+  return lane == 0 ? 0 : before;
+}
+#endif
 #endif
 #if OCTET_ROW_RANGE
 struct RowRange {
@@ -160,6 +175,28 @@ __device__ __forceinline__ GroupTotals visit_groups(const void* splits, i64 capa
   const i64 lane_start = warp_exclusive_sum(extent, lane);
   i64 start = lane_start;
 #endif
+#if OCTET_FROM_ENDS || OCTET_FROM_STARTS
+  // Where the groups before this lane's have ended: the last such place, so that groups never overlap, whatever the
+  // array holds.
+  i64 farthest = 0;
+#if OCTET_FROM_STARTS
+  if (lane == 0) farthest = clamp_rows(split_at(splits, 0), capacity);
+#endif
+#pragma unroll 1
+  for (i32 g = first; g < last; ++g) {
+#if OCTET_FROM_ENDS
+    farthest = max(farthest, clamp_rows(split_at(splits, g), capacity));
+#endif
+#if OCTET_FROM_STARTS
+    farthest = max(farthest, clamp_rows(split_at(splits, g + 1), capacity));
+#endif
+  }
+  i64 lane_end = warp_exclusive_max(farthest, lane);
+#if OCTET_FROM_STARTS
+  if (lane == 0) lane_end = clamp_rows(split_at(splits, 0), capacity);
+#endif
+  i64 ended = lane_end;
+#endif
   const auto rows_of = [&](i32 g, i32& begin, i32& end) {
 #if OCTET_MASKED
     begin = g * config::kMaxM;
@@ -177,16 +214,19 @@ __device__ __forceinline__ GroupTotals visit_groups(const void* splits, i64 capa
 #endif
 #endif
 #if OCTET_FROM_ENDS
-    i64 previous = g == 0 ? 0 : clamp_rows(split_at(splits, g - 1), capacity);
 #if OCTET_PADDED
-    previous = align_rows(previous);
+    begin = static_cast<i32>(clamp_rows(align_rows(ended), capacity));
 #endif
-    begin = static_cast<i32>(clamp_rows(previous, capacity));
-    end = static_cast<i32>(clamp_rows(split_at(splits, g), capacity));
+#if OCTET_PACKED
+    begin = static_cast<i32>(ended);
+#endif
+    ended = max(ended, clamp_rows(split_at(splits, g), capacity));
+    end = static_cast<i32>(ended);
 #endif
 #if OCTET_FROM_STARTS
-    begin = static_cast<i32>(clamp_rows(split_at(splits, g), capacity));
-    end = static_cast<i32>(clamp_rows(split_at(splits, g + 1), capacity));
+    begin = static_cast<i32>(ended);
+    ended = max(ended, clamp_rows(split_at(splits, g + 1), capacity));
+    end = static_cast<i32>(ended);
 #endif
     end = max(begin, end);
   };
@@ -218,6 +258,9 @@ __device__ __forceinline__ GroupTotals visit_groups(const void* splits, i64 capa
   }
 #if OCTET_PREFIX_SUMS
   start = lane_start;
+#endif
+#if OCTET_FROM_ENDS || OCTET_FROM_STARTS
+  ended = lane_end;
 #endif
 #pragma unroll 1
   for (i32 g = first; g < last; ++g) {

@@ -115,6 +115,20 @@ def named_regressions(cases):
     return named
 
 
+CELLS = re.compile(r"^(.+): (\d+) cells accepted, (\d+) refused", re.M)
+FUZZ = re.compile(r"^fuzz: (\d+) problems accepted, (\d+) refused; OCTET_FUZZ_SEED=(\d+) OCTET_FUZZ_COUNT=(\d+)", re.M)
+
+
+def coverage(work):
+    """What the tests print beside their reports: cells of recipe, direction and activation, and the fuzzer's draws."""
+    logs = "\n".join(read(path) for path in sorted(work.glob("tests*.log")))
+    cells = {name: {"accepted": int(accepted), "refused": int(refused)} for name, accepted, refused in CELLS.findall(logs)}
+    draws = FUZZ.findall(logs)
+    fuzz = {"problems": sum(int(draw[0]) for draw in draws), "refused": sum(int(draw[1]) for draw in draws),
+            "seeds": {draw[2]: int(draw[3]) for draw in draws}}
+    return {"cells": cells, "fuzz": fuzz}
+
+
 # --- Sanitizers, benchmark --------------------------------------------------------------------------------------------
 
 
@@ -169,6 +183,7 @@ def summarize(work, digest):
         "tests": count(cases, exit_status(work, "tests")),
         "sanitizers": {tool: verdict(work, tool) for tool in SUMMARIES},
         "named": named_regressions(cases),
+        **coverage(work),
         "yardsticks": bench.get("yardsticks", {}),
         "bench": bench.get("bench", []),
     }

@@ -41,12 +41,16 @@ struct OCTET_API QuantizeShape {
   std::int64_t row_blocks = 0;   // most blocks of 128 rows, counted per group: ceil(rows / 128) + G; exact for
                                  // masked and uniform
 };
-// Throws Error{invalid_problem} where an item that decides a size is missing, {invalid_argument} for capacity < 0.
+// Throws Error{invalid_problem} where an item that decides a size is missing, {invalid_argument} for a capacity out of
+// [0, 2^31 - 1024].
 OCTET_API QuantizeShape quantize_shape(const Problem& problem, std::int64_t capacity = 0);
 
-// Bytes of one direction of a recipe over `columns` columns.
+// Bytes of one direction of a recipe over `columns` columns; of a converter's source: (problem, *problem.a,
+// problem.dir == Direction::col, C, capacity, problem.from). Peers' columnwise data takes no padding: rows * columns
+// bytes.
 OCTET_API QuantizedBytes quantized_bytes(const Problem& problem, const Recipe& recipe, bool columnwise,
-                                         std::int64_t columns, std::int64_t capacity = 0);
+                                         std::int64_t columns, std::int64_t capacity = 0,
+                                         Packing packing = Packing::octet);
 
 // The layout that a recipe's scales have in the columnwise direction: mn_major and k_major become col_mn_major, the
 // others stay.

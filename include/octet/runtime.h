@@ -63,7 +63,8 @@ struct OCTET_API GemmArgs {
   void* workspace = nullptr;  // workspace_bytes(capacity) bytes, 256-byte aligned; may be null when that is 0
 };
 
-// Device memory. Pointers to data and scales are 16-byte aligned, splits to its element's size, the others to 4 bytes.
+// Device memory. Pointers to data, scales and bias are 16-byte aligned, the workspace to 256 bytes, splits to its
+// element's size, the others to 4 bytes. There are no strides: a tensor that is not contiguous must be made so first.
 // Row-major, no gaps between rows; columns and bytes of every buffer: quantize_shape in octet/layout.h. What the
 // problem does not ask for is not looked at and may be null.
 struct OCTET_API QuantizeArgs {

@@ -1,6 +1,7 @@
 // The same bits every time.
 #include "tests/gpu/gemm_case.h"
 #include "tests/gpu/quantize_case.h"
+#include "tests/gpu/quantize_judge.h"
 #include "tests/support/catch.h"
 
 namespace octet::test {
@@ -49,7 +50,7 @@ TEST_CASE_METHOD(GpuTest, "determinism: 200 repetitions of a quantizer are bit-i
 TEST_CASE_METHOD(GpuTest, "determinism: 100 repetitions of every reduction are bit-identical") {
   INFO(random.note());
   for (const char* rest : {"act=swiglu out=e4m3:1x128 dir=row,col +probs +grad +dbias",
-                           "out=e4m3:tensor +amax dir=row,col", "out=e4m3:row dir=row,col"}) {
+                           "out=e4m3:tensor +amax dir=row,col", "out=e4m3:tensor +amax", "out=e4m3:row dir=row,col"}) {
     CAPTURE(rest);
     const Problem problem = Problem::parse(std::string("quantize.packed g8 c576 in=bf16 ") + rest);
     const QuantizeCase quantize = ordinary_case(problem, {300, 0, 1, 127, 128, 129, 77, 260}, 100, random);
@@ -60,6 +61,26 @@ TEST_CASE_METHOD(GpuTest, "determinism: 100 repetitions of every reduction are b
       CAPTURE(run);
       REQUIRE(difference(first, buffers.run(kernel)) == "");
     }
+  }
+}
+
+// Its blocks wait for one another, whoever runs: with few of them, each does many chunks; on two streams, each launch
+// in its own workspace.
+TEST_CASE_METHOD(GpuTest, "determinism: tensor scales of the data, many chunks to a block, on two streams at once") {
+  INFO(random.note());
+  const Problem problem = Problem::parse("quantize.packed g8 c1536 in=bf16 out=e4m3:tensor +amax");
+  const Spec few{problem, QuantizeConfig{64, 8, 1}};  // 132 blocks, 8 KB a chunk
+  const QuantizeCase quantize = ordinary_case(problem, {900, 0, 1, 127, 128, 1129, 77, 638}, 100, random);
+  const Quantize kernel = runtime().prepare_quantize(few);
+  QuantizeBuffers one(quantize), other(quantize);
+  REQUIRE(judge(quantize, one.run(kernel)) == "");
+  const Results first = one.run(kernel);
+  for (int run = 0; run < 20; ++run) {
+    CAPTURE(run);
+    one.launch(kernel);
+    other.launch(kernel);
+    REQUIRE(difference(first, one.read()) == "");
+    REQUIRE(difference(first, other.read()) == "");
   }
 }
 

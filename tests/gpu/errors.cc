@@ -5,6 +5,7 @@
 #include "runtime/render.h"
 #include "tests/gpu/gemm_case.h"
 #include "tests/gpu/quantize_judge.h"
+#include "tests/gpu/splits.h"
 #include "tests/support/catch.h"
 
 namespace octet::test {
@@ -231,6 +232,38 @@ TEST_CASE_METHOD(GpuTest, "errors: a quantizer with impossible sizes stays insid
     }
     const std::vector<std::int32_t> good = {131, 0, 0, 0};
     buffers.splits.upload(good.data(), good.size() * sizeof(std::int32_t));
+    REQUIRE(judge(quantize, buffers.run(kernel)) == "");
+  }
+}
+
+// Ends or starts that go down: groups would overlap, and what is counted per group would not fit its buffer.
+TEST_CASE_METHOD(GpuTest, "errors: a quantizer with decreasing ends or starts stays inside the buffers",
+                 "[sanitizer]") {
+  INFO(random.note());
+  for (const char* line : {"quantize.packed g8 c128 in=bf16 out=e4m3:1x128 dir=col splits=i32/ends",
+                           "quantize.packed g65 c128 in=bf16 out=e4m3:1x128 dir=row,col splits=i32/ends",
+                           "quantize.padded g65 c128 al16 in=bf16 out=e4m3:1x32 dir=col splits=i64/ends",
+                           "quantize.packed g65 c128 in=bf16 out=e4m3:1x32@swizzled splits=i32/starts",
+                           "quantize.packed g8 c128 in=bf16 out=e4m3:1x32 dir=col splits=i64/starts",
+                           "quantize.packed g65 c128 in=bf16 out=e4m3:tensor splits=i32/starts",
+                           "quantize.packed g65 c128 in=bf16 out=e4m3:row dir=col splits=i64/ends",
+                           "quantize.packed g65 c128 in=bf16 out=e4m3:1x128 +grad +dbias splits=i32/ends"}) {
+    CAPTURE(line);
+    const Problem problem = Problem::parse(line);
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(problem.g), 0);
+    sizes[1] = 700;
+    const QuantizeCase quantize = awkward_case(problem, sizes, 68, random);
+    const Quantize kernel = runtime().prepare_quantize(problem);
+    QuantizeBuffers buffers(quantize);
+    std::vector<std::int64_t> up_and_down;
+    const std::int64_t values = problem.g + (problem.splits.form == SplitsForm::starts ? 1 : 0);
+    for (std::int64_t i = 0; i < values; ++i) up_and_down.push_back(i % 2 == 0 ? 768 : 0);
+    const std::vector<std::uint8_t> bytes = splits_bytes(up_and_down, problem.splits.is_i64);
+    buffers.splits.upload(bytes.data(), bytes.size());
+    buffers.run(kernel);
+    const std::vector<std::uint8_t> good =
+        splits_bytes(reference::splits_array(quantize.groups, problem.splits.form), problem.splits.is_i64);
+    buffers.splits.upload(good.data(), good.size());
     REQUIRE(judge(quantize, buffers.run(kernel)) == "");
   }
 }

@@ -47,12 +47,14 @@ std::vector<Problem> fused_cells(const std::vector<std::string>& flags) {
   for (const std::string& activation : activations()) {
     for (const std::string& recipe : token_recipes()) {
       const std::vector<std::string> ways = arrangements(activation);
-      problems.push_back(Problem::parse(fmt::format(
-          "quantize.{} c192 in={} {} out={}:{} dir={}{}", pick(kTokens, turn), pick(kTypes, turn / 2), pick(ways, turn),
-          turn % 5 == 0 ? "e5m2" : "e4m3", recipe, pick(directions(), turn / 3), pick(flags, turn))));
-      ++turn;
+      for (const std::string& direction : directions()) {
+        problems.push_back(Problem::parse(
+            fmt::format("quantize.{} c192 in={} {} out={}:{} dir={}{}", pick(kTokens, turn), pick(kTypes, turn / 2),
+                        pick(ways, turn), turn % 5 == 0 ? "e5m2" : "e4m3", recipe, direction, pick(flags, turn))));
+        ++turn;
+      }
     }
-    turn += 3;  // 11 for each: no recipe keeps its type, layout and flags
+    turn += 3;  // 27 for each: no recipe keeps its type, layout and flags
   }
   return problems;
 }
@@ -65,6 +67,20 @@ std::vector<Problem> swiglu_cells(const std::vector<std::string>& flags) {
       for (const std::string& flag : flags) {
         problems.push_back(Problem::parse(
             fmt::format("quantize.packed g7 c144 in=bf16 act=swiglu out=e4m3:{} dir={}{}", recipe, direction, flag)));
+      }
+    }
+  }
+  return problems;
+}
+
+// What only weights have.
+std::vector<Problem> weight_cells() {
+  std::vector<Problem> problems;
+  for (const char* activation : {"swiglu", "gelu", "clamped_swiglu"}) {
+    for (const char* recipe : {"128x128@block2d_t", "128x128:pow2", "32x32", "1x32@swizzled"}) {
+      for (const std::string& direction : directions()) {
+        problems.push_back(Problem::parse(fmt::format("quantize.uniform g3 n144 k192 in=bf16 act={} out=e4m3:{} dir={}",
+                                                      activation, recipe, direction)));
       }
     }
   }
@@ -98,20 +114,35 @@ TEST_CASE_METHOD(GpuTest, "activation: all of them backward, with every arrangem
                     50) == "");
 }
 
-// 13 activations by 8 recipes; 8 recipes by 3 directions by the flags.
-TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, forward, part 1") {
+// 13 activations by 8 recipes by 3 directions: 312 cells; 8 recipes by 3 directions by the flags.
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, forward, part 1") {
   INFO(random.note());
-  REQUIRE(shortfall(check_cells("fused, forward, part 1", part(fused_cells(kForwardFlags), 0, 3), random), 26) == "");
+  REQUIRE(shortfall(check_cells("fused, forward, part 1", part(fused_cells(kForwardFlags), 0, 6), random), 47) == "");
 }
 
-TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, forward, part 2") {
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, forward, part 2") {
   INFO(random.note());
-  REQUIRE(shortfall(check_cells("fused, forward, part 2", part(fused_cells(kForwardFlags), 1, 3), random), 26) == "");
+  REQUIRE(shortfall(check_cells("fused, forward, part 2", part(fused_cells(kForwardFlags), 1, 6), random), 47) == "");
 }
 
-TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, forward, part 3") {
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, forward, part 3") {
   INFO(random.note());
-  REQUIRE(shortfall(check_cells("fused, forward, part 3", part(fused_cells(kForwardFlags), 2, 3), random), 26) == "");
+  REQUIRE(shortfall(check_cells("fused, forward, part 3", part(fused_cells(kForwardFlags), 2, 6), random), 47) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, forward, part 4") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, forward, part 4", part(fused_cells(kForwardFlags), 3, 6), random), 47) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, forward, part 5") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, forward, part 5", part(fused_cells(kForwardFlags), 4, 6), random), 47) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, forward, part 6") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, forward, part 6", part(fused_cells(kForwardFlags), 5, 6), random), 47) == "");
 }
 
 TEST_CASE_METHOD(GpuTest, "activation: swiglu with every recipe, forward, part 1") {
@@ -129,24 +160,44 @@ TEST_CASE_METHOD(GpuTest, "activation: swiglu with every recipe, forward, part 3
   REQUIRE(shortfall(check_cells("swiglu, forward, part 3", part(swiglu_cells(kForwardFlags), 2, 3), random), 24) == "");
 }
 
-TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, backward, part 1") {
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, backward, part 1") {
   INFO(random.note());
-  REQUIRE(shortfall(check_cells("fused, backward, part 1", part(fused_cells(kBackwardFlags), 0, 4), random), 20) == "");
+  REQUIRE(shortfall(check_cells("fused, backward, part 1", part(fused_cells(kBackwardFlags), 0, 8), random), 35) == "");
 }
 
-TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, backward, part 2") {
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, backward, part 2") {
   INFO(random.note());
-  REQUIRE(shortfall(check_cells("fused, backward, part 2", part(fused_cells(kBackwardFlags), 1, 4), random), 20) == "");
+  REQUIRE(shortfall(check_cells("fused, backward, part 2", part(fused_cells(kBackwardFlags), 1, 8), random), 35) == "");
 }
 
-TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, backward, part 3") {
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, backward, part 3") {
   INFO(random.note());
-  REQUIRE(shortfall(check_cells("fused, backward, part 3", part(fused_cells(kBackwardFlags), 2, 4), random), 20) == "");
+  REQUIRE(shortfall(check_cells("fused, backward, part 3", part(fused_cells(kBackwardFlags), 2, 8), random), 35) == "");
 }
 
-TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe, backward, part 4") {
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, backward, part 4") {
   INFO(random.note());
-  REQUIRE(shortfall(check_cells("fused, backward, part 4", part(fused_cells(kBackwardFlags), 3, 4), random), 20) == "");
+  REQUIRE(shortfall(check_cells("fused, backward, part 4", part(fused_cells(kBackwardFlags), 3, 8), random), 35) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, backward, part 5") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, backward, part 5", part(fused_cells(kBackwardFlags), 4, 8), random), 35) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, backward, part 6") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, backward, part 6", part(fused_cells(kBackwardFlags), 5, 8), random), 35) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, backward, part 7") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, backward, part 7", part(fused_cells(kBackwardFlags), 6, 8), random), 35) == "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with every recipe and direction, backward, part 8") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, backward, part 8", part(fused_cells(kBackwardFlags), 7, 8), random), 35) == "");
 }
 
 TEST_CASE_METHOD(GpuTest, "activation: swiglu with every recipe, backward, part 1") {
@@ -171,6 +222,11 @@ TEST_CASE_METHOD(GpuTest, "activation: swiglu with every recipe, backward, part 
   INFO(random.note());
   REQUIRE(shortfall(check_cells("swiglu, backward, part 4", part(swiglu_cells(kBackwardFlags), 3, 4), random), 22) ==
           "");
+}
+
+TEST_CASE_METHOD(GpuTest, "activation: fused with the recipes of weights") {
+  INFO(random.note());
+  REQUIRE(shortfall(check_cells("fused, weights", weight_cells(), random), 36) == "");
 }
 
 TEST_CASE_METHOD(GpuTest, "activation: odd widths") {

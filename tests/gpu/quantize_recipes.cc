@@ -1,5 +1,7 @@
 // Every recipe, in every direction and layout, from and to every type. Bit for bit against the oracle.
 #include <fmt/format.h>
+#include <cmath>
+#include <cstring>
 
 #include "tests/gpu/quantize_cells.h"
 #include "tests/support/catch.h"
@@ -84,6 +86,46 @@ TEST_CASE_METHOD(GpuTest, "quantize: one small problem of each kernel", "[saniti
         "quantize.packed g3 c48 in=bf16 act=geglu out=e4m3:1x32 dir=row,col +grad"}) {
     CAPTURE(line);
     REQUIRE(fault(awkward_case(Problem::parse(line), {5, 0, 37}, 3, random)) == "");
+  }
+}
+
+// Shared memory is used again from tile to tile, and groups are walked over: what one tile to a block does not show.
+TEST_CASE_METHOD(GpuTest, "quantize: kernels that walk over many tiles", "[sanitizer]") {
+  INFO(random.note());
+  for (const char* line :
+       {"quantize.packed g70 c640 in=bf16 out=e4m3:1x128 dir=row,col",
+        "quantize.packed g70 c640 in=bf16 out=e4m3:1x32 dir=row,col",
+        "quantize.packed g70 c640 in=bf16 act=swiglu out=e4m3:1x128 dir=row,col +probs +grad +dbias",
+        "quantize.packed g70 c640 in=bf16 out=e4m3:tensor +amax", "quantize.padded g70 c640 al8 in=bf16 out=e4m3:1x128",
+        "quantize.packed g70 c640 in=bf16 out=e4m3:row dir=row,col",
+        "quantize.masked g70 m8 c640 in=bf16 out=e4m3:128x128 +grad +dbias"}) {
+    CAPTURE(line);
+    const Problem problem = Problem::parse(line);
+    std::vector<std::int64_t> sizes;
+    for (std::int64_t g = 0; g < problem.g; ++g) sizes.push_back(g % 3 == 0 ? 0 : g % 7);
+    const QuantizeCase quantize = awkward_case(problem, sizes, 3, random);
+    // One block to a multiprocessor, so that blocks do several tiles.
+    Spec spec = select(problem, Runtime::device_facts(0));
+    std::get<QuantizeConfig>(spec.config).blocks_per_sm = 1;
+    REQUIRE(fault(runtime().prepare_quantize(spec), quantize) == "");
+  }
+}
+
+// Just above 448 * 2^k / 256, q lies just under a power of two, and its reciprocal is a tie.
+TEST_CASE_METHOD(GpuTest, "quantize: scales whose reciprocal is a tie") {
+  INFO(random.note());
+  for (const char* recipe : {"e4m3:1x128", "e5m2:1x128", "e4m3:128x128", "e4m3:tensor", "e4m3:row"}) {
+    CAPTURE(recipe);
+    const Problem problem = Problem::parse(fmt::format("quantize.packed g2 c256 in=f32 out={}", recipe));
+    for (int power = -40; power <= 40; power += 5) {
+      QuantizeCase quantize = ordinary_case(problem, {130, 5}, 0, random);
+      const float amax = std::ldexp(0x1.c00002p0F, power);
+      std::vector<float> values(quantize.in.size() / sizeof(float));
+      for (float& value : values) value = amax * random.uniform(-1.0F, 1.0F);
+      for (std::size_t i = 0; i < values.size(); i += 128) values[i] = amax;
+      std::memcpy(quantize.in.data(), values.data(), quantize.in.size());
+      REQUIRE(fault(quantize) == "");
+    }
   }
 }
 

@@ -114,8 +114,9 @@ const Part kParts[] = {
        return is_quantizer(s) && !traits(s).by_tiles && !is_current(s) && s.problem.layout == Layout::packed &&
               !has_row_range(s);
      }},
-    {"warp_exclusive_sum(",
-     [](const Spec& s) { return visits_groups(s) || (has_splits(s) && s.problem.splits.form == SplitsForm::sizes); }},
+    {"warp_exclusive_sum(", [](const Spec& s) { return visits_groups(s) || traits(s).row_groups; }},
+    {"warp_exclusive_max(",
+     [](const Spec& s) { return visits_groups(s) && !is_masked(s) && s.problem.splits.form != SplitsForm::sizes; }},
     {"first_sub_block", [](const Spec& s) { return has_compact_columns(s) && !is_masked(s) && !is_uniform(s); }},
     {"class TileWalk", [](const Spec& s) { return is_gemm(s) || walks_over_tiles(s); }},
     {"find_tile(", is_one_shot},

@@ -125,7 +125,8 @@ const std::vector<Case>& cases() {
        "@k_major with dir=col"},
 
       {"quantize.packed g8 c64 +given" + kTokens, "quantize.given-of-tensor", illegal, "+given with out=e4m3:1x128"},
-      {"quantize.packed g8 c64 in=bf16 out=e4m3:row +amax", "quantize.given-of-tensor", illegal, "use out=e4m3:tensor"},
+      {"quantize.packed g8 c64 in=bf16 out=e4m3:row +amax", "quantize.amax-of-tensor", unsupported,
+       "use out=e4m3:tensor"},
       {"quantize.packed g8 c64 gate=second" + kTokens, "activation.gate-of-gated", illegal,
        "gate=second with act=none"},
       {"quantize.packed g8 c64 act=relu il=8" + kTokens, "activation.gate-of-gated", illegal, "il= with act=relu"},

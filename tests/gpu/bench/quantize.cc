@@ -84,9 +84,11 @@ std::vector<QuantizeBenchmark> quantize_benchmarks() {
   }
   all.push_back(tokens(Sizes(32, 1024), 7168, kCurrent, kCurrentWide));
   all.push_back(tokens(even, 2048, kCurrent, kCurrentNarrow));
+  all.push_back(tokens(even, 7168, kCurrent, kCurrentWide));  // 58 MB a group, more than L2 holds
   all.push_back(tokens(kRagged, 7168, kCurrent, kCurrentWide * kRaggedShare));
   for (std::size_t i = 0; i < kRaggedKinds; ++i) {
     all.push_back(tokens(kRagged, 7168, kKinds[i].rest, *kKinds[i].wide * kRaggedShare));
+    all.push_back(tokens(kRagged, 2048, kKinds[i].rest, *kKinds[i].narrow * kRaggedShare));
   }
   all.push_back(weights(8, 7168, 7168, 0.90));
   for (const char* rest : {"out=e4m3:1x128", "out=e4m3:1x32", "act=swiglu out=e4m3:1x128"}) all.push_back(decode(rest));

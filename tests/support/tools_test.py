@@ -56,15 +56,21 @@ class Record(Scratch):
 
     def test_all_well(self):
         self.all_well()
+        (self.work / "tests-001.log").write_text("recipes, packed: 46 cells accepted, 2 refused\n")
+        for number, seed in ((2, 7), (3, 9)):
+            (self.work / f"tests-00{number}.log").write_text(
+                f"fuzz: 30 problems accepted, 4 refused; OCTET_FUZZ_SEED={seed} OCTET_FUZZ_COUNT=30\n")
         status, record, printed = self.write()
         self.assertEqual(status, 0, printed)
         self.assertEqual(list(record), ["date", "device", "driver", "nvrtc", "digest", "tests", "sanitizers", "named",
-                                        "yardsticks", "bench"])
+                                        "cells", "fuzz", "yardsticks", "bench"])
         self.assertRegex(record.pop("date"), r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.assertEqual(record, {
             "device": "NVIDIA H200", "driver": "580.1", "nvrtc": "13.0", "digest": "abc",
             "tests": {"passed": 2, "failed": 0, "skipped": 0},
             "sanitizers": {"memcheck": "clean", "racecheck": "clean"}, "named": {"g1-padded-buffer": "passed"},
+            "cells": {"recipes, packed": {"accepted": 46, "refused": 2}},
+            "fuzz": {"problems": 60, "refused": 8, "seeds": {"7": 30, "9": 30}},
             "yardsticks": {"copy_gbps": 4000.0}, "bench": [ROW]})
 
     def test_failed_test_is_named_with_what_it_saw(self):

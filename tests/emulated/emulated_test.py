@@ -50,6 +50,15 @@ EXACT = [
     "convert.packed g5 c272 a=e4m3:1x128 out=e4m3:1x128 dir=col from=deepgemm",
     "convert.packed g5 c272 a=e4m3:1x32 out=e4m3:1x32 dir=col to=te",
 ]
+# An activation and what is fused after it: equal to the reference's quantization of what the activation alone writes.
+FUSED = [
+    ("packed g5 c272 in=bf16 act=swiglu", "out=e4m3:1x128", ""),
+    ("packed g5 c256 in=bf16 act=swiglu", "out=e4m3:1x128 dir=row,col", "+bias +probs +grad +dbias"),
+    ("padded g5 c160 al16 in=bf16 act=geglu il=16", "out=e4m3:1x32 dir=row,col", "+grad"),
+    ("masked g5 m140 c272 in=f32 act=gelu", "out=e5m2:1x32@swizzled dir=col", "+probs"),
+    ("uniform g2 n144 k272 in=bf16 act=swiglu gate=second", "out=e4m3:32x32 dir=row,col", ""),
+    ("packed g5 c144 in=bf16 act=srelu", "out=e4m3:tensor dir=row,col", "+bias +grad"),
+]
 # Whose ends or starts go up and down: nothing may be written outside the buffers.
 IMPOSSIBLE = [
     "quantize.packed g65 c128 in=bf16 out=e4m3:1x128 dir=row,col splits=i32/ends",
@@ -79,7 +88,14 @@ class Emulation:
             raise RuntimeError(shown.stderr)
         return shown.stdout
 
-    def run(self, number, problem, impossible):
+    def run_fused(self, number, source, out, flags):
+        """The activation alone, then the quantizer that has it fused."""
+        activated = str(self.work / f"activated_{number}")
+        kind = "f32" if "in=f32" in source else "bf16"
+        alone = self.run(f"{number}_activation", f"activation.{source} d={kind} {flags}", False, activated)
+        return alone or self.run(number, f"quantize.{source} {out} {flags}", False, activated)
+
+    def run(self, number, problem, impossible, *arguments):
         """What is wrong; empty when nothing is."""
         try:
             kernel = self.source(problem)
@@ -97,7 +113,7 @@ class Emulation:
                 capture_output=True, text=True, check=False)
             if compiled.returncode != 0:
                 return compiled.stderr[:2000]
-            done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=120)
+            done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=120)
             return "" if done.returncode == 0 else done.stdout + done.stderr + f"exit status {done.returncode}"
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             return str(error)
@@ -105,14 +121,16 @@ class Emulation:
 
 def main():
     octet, source_dir, compiler, library, *link_flags = sys.argv[1:]
-    jobs = [(problem, False) for problem in EXACT] + [(problem, True) for problem in IMPOSSIBLE]
     with tempfile.TemporaryDirectory() as work:
         emulation = Emulation(octet, source_dir, compiler, library, link_flags, work)
+        jobs = [(problem, emulation.run, (problem, False)) for problem in EXACT]
+        jobs += [(f"{problem} (impossible splits)", emulation.run, (problem, True)) for problem in IMPOSSIBLE]
+        jobs += [(f"quantize.{' '.join(case)} (fused)", emulation.run_fused, case) for case in FUSED]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            faults = list(pool.map(lambda job: emulation.run(job[0], *job[1]), enumerate(jobs)))
+            faults = list(pool.map(lambda job: job[1][1](job[0], *job[1][2]), enumerate(jobs)))
     failed = 0
-    for (problem, impossible), fault in zip(jobs, faults):
-        print("ok    " if not fault else "FAILED", problem, "(impossible splits)" if impossible else "")
+    for (name, _, _), fault in zip(jobs, faults):
+        print("ok    " if not fault else "FAILED", name)
         if fault:
             failed += 1
             print("       ", fault.strip().replace("\n", "\n        "))

@@ -1,11 +1,19 @@
 // main() of an emulated quantizer or activation: PROBLEM, and IMPOSSIBLE (splits that go up and down), are defined.
+//
+// An activation leaves its output in the file that is its argument, if there is one. A quantizer that has an activation
+// fused takes such a file: it must equal the reference's quantization of it.
 #pragma once
 
+#include <fstream>
+#include <iterator>
+#include <string>
 #include "runtime/quantize_traits.h"
+
 #include "tests/emulated/case.h"
 
 namespace {
 
+using octet::Problem;
 using octet::QuantizeTraits;
 
 // Blocks of the main kernel, as runtime/quantize.cc launches it; kernels that walk over work get few, so that each does
@@ -25,9 +33,26 @@ unsigned main_blocks(const QuantizeTraits& traits, const octet::QuantizeShape& s
   return static_cast<unsigned>((units + kWarps - 1) / kWarps);
 }
 
+// The same quantizer without its activation, over the activation's output.
+Problem without_activation(Problem problem, std::int64_t columns) {
+  (problem.layout == octet::Layout::uniform ? problem.k : problem.c) = columns;
+  problem.act = octet::Activation::none;
+  problem.gate_second = false;
+  problem.il = 0;
+  for (const octet::Flag flag : {octet::Flag::bias, octet::Flag::probs, octet::Flag::grad, octet::Flag::dbias}) {
+    problem.flags &= ~static_cast<std::uint32_t>(flag);
+  }
+  return problem;
+}
+
+std::vector<char> file_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
   using namespace emulator;
   const Problem problem = Problem::parse(PROBLEM);
   const octet::reference::GroupExtents groups = extents_of(problem);
@@ -97,11 +122,23 @@ int main() {
   outputs.data = wanted.data.data(), outputs.sf = wanted.sf.data();
   outputs.data_col = wanted.data_col.data(), outputs.sf_col = wanted.sf_col.data(), outputs.d = wanted.d.data();
   outputs.amax = wanted.amax.floats(), outputs.dprobs = wanted.dprobs.floats(), outputs.dbias = wanted.dbias.floats();
-  octet::reference::quantize(problem, inputs, groups, capacity, outputs);
+  const bool fused = traits.has_activation && traits.quantized;
+  if (fused) {
+    const std::vector<char> activated = file_of(arguments[1]);
+    inputs.in = activated.data();
+    octet::reference::quantize(without_activation(problem, shape.out_columns), inputs, groups, capacity, outputs);
+  } else {
+    octet::reference::quantize(problem, inputs, groups, capacity, outputs);
+  }
+  if (problem.d && count > 1) {
+    std::ofstream(arguments[1], std::ios::binary)
+        .write(reinterpret_cast<const char*>(got.d.data()), static_cast<std::streamsize>(got.d.size()));
+  }
   verdict.equal("data", got.data, wanted.data), verdict.equal("sf", got.sf, wanted.sf);
   verdict.equal("data_col", got.data_col, wanted.data_col), verdict.equal("sf_col", got.sf_col, wanted.sf_col);
   verdict.equal("amax", got.amax, wanted.amax);
   if (problem.d) verdict.close("d", got.d, wanted.d, *problem.in, 0.01);
+  if (fused) return verdict.status();  // its sums are those of the activation alone
   verdict.close("dprobs", got.dprobs, wanted.dprobs, octet::DType::f32, 1e-4);
   verdict.close("dbias", got.dbias, wanted.dbias, octet::DType::f32, 1e-4);
   return verdict.status();

@@ -5,6 +5,8 @@
 #   tools/gpu_check.sh --digest   print the SHA-256 of what the record speaks of; needs no GPU and no git
 #   tools/gpu_check.sh --status   say whether the record is of these sources; needs no GPU
 #   tools/gpu_check.sh --stamp PROGRAM   write the digest to PROGRAM.digest; the build does so at every link
+#   tools/gpu_check.sh --prefill DIR     fill the kernel cache DIR with most of what the tests ask for; needs no GPU. With
+#                                        OCTET_CACHE_DIR=DIR on the GPU machine they then hardly compile there
 #
 # The programs are built first. Where the build folder is of another machine (a checkout with only its build/bin carried
 # along), they are run as they are, if their digests say that they are of these sources.
@@ -26,10 +28,25 @@ digest() {
     -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -d ' ' -f 1
 }
 
+# The tests run against a driver that accepts everything and computes nothing. They fail, after they have asked for their
+# kernels; those that stop at their first wrong result leave some for the GPU machine.
+prefill() {
+  local folder build reports
+  folder=$(absolute "$1") build=$(absolute "${OCTET_BUILD_DIR:-build}")
+  [[ -e $build/tests/accepting/libcuda.so.1 && -x $build/bin/octet-gpu-tests ]] ||
+    fail "$build has no GPU tests; build them: cmake --build build --target octet-gpu-tests octet_accepting_libcuda"
+  reports=$(mktemp -d)
+  LD_LIBRARY_PATH=$build/tests/accepting${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} OCTET_CACHE_DIR=$folder OCTET_FUZZ_COUNT=1 \
+    python3 tools/gpu_tests.py "$build/bin/octet-gpu-tests" "$reports" --jobs "$(nproc)" --limit 3600 >"$reports/log" || true
+  rm -rf "$reports"
+  say "$(find "$folder" -name '*.octet' | wc -l) kernels in $folder"
+}
+
 case ${1:-} in
   --digest) digest; exit ;;
   --stamp) digest >"${2:?--stamp needs a program}.digest"; exit ;;
   --status) exec python3 tools/gpu_record.py status "$RECORD" "$(digest)" ;;
+  --prefill) prefill "${2:?--prefill needs a folder}"; exit ;;
   -h | --help) usage "$0"; exit 0 ;;
   -*) fail "unknown option '$1'; see tools/gpu_check.sh --help" ;;
 esac

@@ -6,13 +6,12 @@
 
 #include "octet/error.h"
 #include "runtime/integers.h"
+#include "runtime/quantize_traits.h"
 
 namespace octet {
 namespace {
 
 constexpr std::int64_t kBlock = 128, kMxBlock = 32;
-
-std::int64_t columns_of(const Problem& problem) { return problem.layout == Layout::uniform ? problem.k : problem.c; }
 
 // Most blocks of `unit` rows, counted per group.
 std::int64_t blocks_of_rows(const Problem& problem, std::int64_t rows, std::int64_t unit) {

@@ -10,8 +10,6 @@ constexpr std::int64_t kSmallestChunk =
     64 * 8 * 8;                          // elements of quantize_current.cu: threads, vectors, elements of one
 constexpr std::int64_t kFewGroups = 64;  // two per lane
 
-std::int64_t columns_of(const Problem& problem) { return problem.layout == Layout::uniform ? problem.k : problem.c; }
-
 // Whether rows alone, one strip at a time, give the result.
 bool rows_suffice(const QuantizeTraits& traits) {
   if (traits.col || traits.backward || traits.dbias || traits.amax_of_tiles) return false;
@@ -28,6 +26,10 @@ bool rows_suffice(const QuantizeTraits& traits) {
 }
 
 }  // namespace
+
+std::int64_t columns_of(const Problem& problem) noexcept {
+  return problem.layout == Layout::uniform ? problem.k : problem.c;
+}
 
 QuantizeTraits::QuantizeTraits(const Problem& problem) {
   quantized = problem.op == Operation::quantize;

@@ -11,6 +11,9 @@
 
 namespace octet {
 
+// Columns of what is quantized: C of tokens, K of weights.
+std::int64_t columns_of(const Problem& problem) noexcept;
+
 struct QuantizeTraits {
   explicit QuantizeTraits(const Problem& problem);
 

@@ -218,8 +218,6 @@ bool has_default_scales(const Recipe& recipe) {
   return recipe.scale_layout == default_scale_layout(recipe.granularity);
 }
 
-// Columns of what is quantized: C of tokens, K of weights.
-std::int64_t columns_of(const Problem& problem) { return problem.layout == Layout::uniform ? problem.k : problem.c; }
 const char* columns_name(const Problem& problem) { return problem.layout == Layout::uniform ? "K" : "C"; }
 
 std::int64_t weight_scales(const Problem& problem) {

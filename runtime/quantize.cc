@@ -118,13 +118,13 @@ std::int64_t blocks_of_rows(const LoadedKernel& kernel, const QuantizeTraits& tr
 
 // Column tiles of one step of quantize_tiles.cu.
 std::int64_t walk_tiles(const QuantizeTraits& traits, const QuantizeShape& shape) {
-  const std::int64_t tiles = ceil_div(shape.out_columns, 128);
+  const std::int64_t tiles = column_tiles(shape);
   return traits.both_halves ? tiles / 2 : tiles;
 }
 
 std::int64_t blocks_of_pass(const LoadedKernel& kernel, const QuantizeTraits& traits, const QuantizeShape& shape,
                             Pass pass) {
-  const std::int64_t tiles = shape.row_blocks * ceil_div(shape.out_columns, 128);
+  const std::int64_t tiles = shape.row_blocks * column_tiles(shape);
   switch (pass) {
     case Pass::amax:
       return walking_blocks(kernel, tiles, kernel.blocks_per_sm);
@@ -168,7 +168,7 @@ void Quantize::launch(const QuantizeArgs& args, Stream stream) const {
     return;  // nothing to read or write
   }
   const QuantizeShape shape = quantize_shape(problem, capacity);
-  const QuantizeWorkspace workspace = quantize_workspace(problem, capacity);
+  const QuantizeWorkspace workspace = quantize_workspace(problem, traits, shape);
   require_arguments(kernel, traits, shape, workspace.bytes, args);
   const LaunchScope scope(kernel, stream);
   abi::QuantizeParams params = params_of(args, shape, workspace);

@@ -88,12 +88,14 @@ std::vector<Pass> passes_of(const Problem& problem) {
   return passes;
 }
 
-std::int64_t column_tiles(const Problem& problem) { return ceil_div(quantize_shape(problem).out_columns, kTile); }
+std::int64_t column_tiles(const QuantizeShape& shape) { return ceil_div(shape.out_columns, kTile); }
 
 QuantizeWorkspace quantize_workspace(const Problem& problem, std::int64_t capacity) {
-  const QuantizeTraits traits(problem);
-  const QuantizeShape shape = quantize_shape(problem, capacity);
-  const std::int64_t tiles = ceil_div(shape.out_columns, kTile);
+  return quantize_workspace(problem, QuantizeTraits(problem), quantize_shape(problem, capacity));
+}
+
+QuantizeWorkspace quantize_workspace(const Problem& problem, const QuantizeTraits& traits, const QuantizeShape& shape) {
+  const std::int64_t tiles = column_tiles(shape);
   QuantizeWorkspace workspace;
   const auto reserve = [&](std::int64_t floats) {
     const std::int64_t at = workspace.bytes;

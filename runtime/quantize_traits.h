@@ -49,8 +49,10 @@ struct QuantizeWorkspace {
   std::int64_t bytes = 0;
 };
 QuantizeWorkspace quantize_workspace(const Problem& problem, std::int64_t capacity);
+// The same from what a launch already knows: `traits` and `shape` are the problem's.
+QuantizeWorkspace quantize_workspace(const Problem& problem, const QuantizeTraits& traits, const QuantizeShape& shape);
 
-// Tiles of 128 x 128 along the rows (most that there can be) and columns of what is written.
-std::int64_t column_tiles(const Problem& problem);
+// Tiles of 128 columns of what is written, the last one perhaps partial.
+std::int64_t column_tiles(const QuantizeShape& shape);
 
 }  // namespace octet

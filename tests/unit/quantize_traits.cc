@@ -180,8 +180,9 @@ TEST_CASE("traits: what needs no scratch has no workspace") {
 }
 
 TEST_CASE("traits: column tiles are those of what is written") {
-  CHECK(octet::column_tiles(Problem::parse(kTokens + "out=e4m3:1x128")) == 16);
-  CHECK(octet::column_tiles(Problem::parse(kTokens + "out=e4m3:1x128 act=swiglu")) == 16);
-  CHECK(octet::column_tiles(Problem::parse(kTokens + "out=e4m3:1x128 act=swiglu +grad")) == 32);
-  CHECK(octet::column_tiles(Problem::parse("quantize.packed g8 c144 in=bf16 out=e4m3:1x128")) == 2);
+  CHECK(octet::column_tiles(octet::quantize_shape(Problem::parse(kTokens + "out=e4m3:1x128"))) == 16);
+  CHECK(octet::column_tiles(octet::quantize_shape(Problem::parse(kTokens + "out=e4m3:1x128 act=swiglu"))) == 16);
+  CHECK(octet::column_tiles(octet::quantize_shape(Problem::parse(kTokens + "out=e4m3:1x128 act=swiglu +grad"))) == 32);
+  CHECK(octet::column_tiles(octet::quantize_shape(Problem::parse("quantize.packed g8 c144 in=bf16 out=e4m3:1x128"))) ==
+        2);
 }

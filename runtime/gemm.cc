@@ -1,6 +1,8 @@
 // Launch of the grouped GEMM.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "octet/error.h"
 #include "octet/runtime.h"
 #include "runtime/launch.h"
@@ -61,6 +63,21 @@ OperandLayout Gemm::a_layout() const {
 OperandLayout Gemm::b_layout() const {
   require_loaded(loaded_.get());
   return loaded_->b;
+}
+
+std::string status_text(const std::int32_t (&status)[4]) {
+  const auto [code, group, value, limit] = status;
+  switch (code) {
+    case 0:
+      return "";
+    case 1:
+      return fmt::format("splits[{}] is {}: no size is negative", group, value);
+    case 2:
+      return fmt::format("splits[{}] is {}, past the {} rows of the buffers (capacity, or max_m of masked)", group,
+                         value, limit);
+    default:
+      return fmt::format("splits[{}] is {}, before {}: ends and starts never go down", group, value, limit);
+  }
 }
 
 void Gemm::launch(const GemmArgs& args, Stream stream) const {

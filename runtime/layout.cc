@@ -94,6 +94,43 @@ ScaleLayout columnwise_scale_layout(ScaleLayout rowwise) noexcept {
   return per_row_of_blocks ? ScaleLayout::col_mn_major : rowwise;
 }
 
+namespace {
+
+Problem tokens_producer(const Problem& gemm, std::int64_t columns, const std::optional<Recipe>& recipe) {
+  Problem quantizer;
+  quantizer.op = Operation::quantize;
+  quantizer.layout = gemm.layout;
+  quantizer.g = gemm.g;
+  quantizer.m = gemm.m;
+  quantizer.al = gemm.al;
+  quantizer.c = columns;
+  quantizer.in = DType::bf16;
+  quantizer.out = recipe;
+  quantizer.splits = gemm.splits;
+  quantizer.dir = gemm.op == Operation::wgrad ? Direction::col : Direction::row;
+  return quantizer;
+}
+
+}  // namespace
+
+Problem a_producer(const Problem& gemm) {
+  return tokens_producer(gemm, gemm.op == Operation::wgrad ? gemm.n : gemm.k, gemm.a);
+}
+
+Problem b_producer(const Problem& gemm) {
+  if (gemm.op == Operation::wgrad) return tokens_producer(gemm, gemm.k, gemm.b);
+  Problem quantizer;
+  quantizer.op = Operation::quantize;
+  quantizer.layout = Layout::uniform;
+  quantizer.g = gemm.g;
+  quantizer.dir = gemm.dir;
+  quantizer.n = gemm.dir == Direction::col ? gemm.k : gemm.n;
+  quantizer.k = gemm.dir == Direction::col ? gemm.n : gemm.k;
+  quantizer.in = DType::bf16;
+  quantizer.out = gemm.b;
+  return quantizer;
+}
+
 std::int64_t buffer_rows(const Problem& problem, std::int64_t capacity) noexcept {
   if (problem.layout == Layout::uniform) return problem.g * problem.n;
   if (problem.layout == Layout::masked) return problem.g * problem.m;

@@ -152,16 +152,20 @@ std::size_t hash_value(const Problem& problem) noexcept {
 
 Problem GemmProblem::to_problem() const {
   Problem problem;
-  problem.op = Operation::gemm;
+  problem.op = op;
   problem.layout = layout;
   problem.g = groups;
   problem.n = n;
   problem.k = k;
+  problem.m = max_m;
   problem.al = alignment;
   problem.a = a;
   problem.b = b;
   problem.d = d;
   problem.splits = splits;
+  problem.dir = dir;
+  problem.weights_by_pointer = weights_by_pointer;
+  problem.flags = flags;
   return problem;
 }
 

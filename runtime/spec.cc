@@ -19,6 +19,11 @@ std::string text_of(const QuantizeConfig& config) {
   return fmt::format("t{} r{} b{}", config.threads, config.rows_per_thread, config.blocks_per_sm);
 }
 
+std::string text_of(const PortableConfig& config) {
+  return fmt::format("portable bm{} bn{} w{}x{} st{}", config.block_m, config.block_n, config.warps_m, config.warps_n,
+                     config.stages);
+}
+
 // Every run of other characters becomes one '_'. The canonical text stays readable back: its keys are distinct words in
 // a fixed order, and the value of one key is never the next key.
 std::string identifier(std::string_view text) {
@@ -51,6 +56,11 @@ bool operator==(const GemmConfig& x, const GemmConfig& y) noexcept {
 
 bool operator==(const QuantizeConfig& x, const QuantizeConfig& y) noexcept {
   return x.threads == y.threads && x.rows_per_thread == y.rows_per_thread && x.blocks_per_sm == y.blocks_per_sm;
+}
+
+bool operator==(const PortableConfig& x, const PortableConfig& y) noexcept {
+  return x.block_m == y.block_m && x.block_n == y.block_n && x.warps_m == y.warps_m && x.warps_n == y.warps_n &&
+         x.stages == y.stages;
 }
 
 std::string to_string(const Config& config) {

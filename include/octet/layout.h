@@ -52,6 +52,13 @@ OCTET_API QuantizedBytes quantized_bytes(const Problem& problem, const Recipe& r
                                          std::int64_t columns, std::int64_t capacity = 0,
                                          Packing packing = Packing::octet);
 
+// The quantizer whose output a GEMM's operand is: sizes, data and scales of A and B are those of its `out`, in its
+// direction. gemm: A is what quantize.<layout> c=K dir=row writes, B what quantize.uniform [G, N, K] dir=row does, or
+// with dir=col what quantize.uniform [G, K, N] dir=col does (weights quantized along the other axis, for dgrad). wgrad:
+// A and B are what quantize.<layout> dir=col writes, c=N and c=K.
+OCTET_API Problem a_producer(const Problem& gemm);
+OCTET_API Problem b_producer(const Problem& gemm);
+
 // The layout that a recipe's scales have in the columnwise direction: mn_major and k_major become col_mn_major, the
 // others stay.
 OCTET_API ScaleLayout columnwise_scale_layout(ScaleLayout rowwise) noexcept;

@@ -122,15 +122,23 @@ OCTET_API bool operator==(const Problem& x, const Problem& y) noexcept;
 inline bool operator!=(const Problem& x, const Problem& y) noexcept { return !(x == y); }
 OCTET_API std::size_t hash_value(const Problem& problem) noexcept;
 
-// The same value with only the fields that a GEMM has. D[g] = A[g] * B[g]^T.
+// The same value with only the fields that a GEMM has. Forward and dgrad (op gemm): D[g] = A[g] * B[g]^T, A [rows, K]
+// of tokens, B [G, N, K] of weights. Wgrad: D[g] = A[g]^T * B[g] over the group's rows, A [rows, N] of gradients, B
+// [rows, K] of tokens, both quantized columnwise; D [G, N, K].
 struct OCTET_API GemmProblem {
+  Operation op = Operation::gemm;  // or wgrad
   Layout layout = Layout::packed;
   std::int64_t groups = 1, n = 0, k = 0;
+  std::int64_t max_m = 0;  // masked only: rows of a group's buffer
   Recipe a = e4m3_1x128();
   Recipe b = e4m3_128x128();
   DType d = DType::bf16;
   std::int64_t alignment = 0;  // padded only: rows
   Splits splits = {};
+  // dgrad: col, B is the columnwise copy of weights [G, K, N] that were quantized along their rows, as it lies
+  Direction dir = Direction::row;
+  bool weights_by_pointer = false;  // B (wgrad: D) is one tensor per group, given as G pointers
+  std::uint32_t flags = 0;          // of Flag: bias, acc, fastacc, checked
   Problem to_problem() const;
 };
 

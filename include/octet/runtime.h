@@ -51,17 +51,41 @@ struct OCTET_API MutableOperand {
   operator Operand() const noexcept { return {data, sf, layout}; }
 };
 
-// All pointers are device memory; 16-byte aligned, except splits and b.sf (their element's size). Row-major, no gaps
-// between rows.
-struct OCTET_API GemmArgs {
-  Operand a;          // [capacity, K] and its scales
-  Operand b;          // [G, N, K] and its scales
-  void* d = nullptr;  // [capacity, N]; tail rows are left as they were
-  const void* splits =
-      nullptr;                // problem.splits says type and form; read by the kernel, so a graph replay sees changes
-  std::int64_t capacity = 0;  // rows that a and d have room for
-  void* workspace = nullptr;  // workspace_bytes(capacity) bytes, 256-byte aligned; may be null when that is 0
+// One pointer to device memory per group, for w=pointers: an array of G of them on the host, which the launch copies,
+// or on the device, which the kernel reads, so that a graph replay sees changes. Give one of the two.
+struct OCTET_API Pointers {
+  const void* const* host = nullptr;
+  const void* const* device = nullptr;
 };
+
+// All pointers are device memory; 16-byte aligned, except splits, scales that are not mn_major, and bias (their
+// element's size). D = alpha * A * B^T, + bias, + beta * D with +acc; in f32, rounded once.
+struct OCTET_API GemmArgs {
+  Operand a;          // gemm: [capacity, K] and its scales; masked [G, m, K]. wgrad: columnwise [N, ld_col], over rows
+  Operand b;          // gemm: [G, N, K] and its scales. wgrad: columnwise [K, ld_col]
+  void* d = nullptr;  // gemm: [capacity, N], tail rows are left as they were. wgrad: [G, N, K]
+  const void* splits =
+      nullptr;                 // problem.splits says type and form; read by the kernel, so a graph replay sees changes
+  std::int64_t capacity = 0;   // rows that the buffers of tokens have room for; masked: 0 or G*m
+  void* workspace = nullptr;   // workspace_bytes(capacity) bytes, 256-byte aligned; may be null when that is 0
+  const void* bias = nullptr;  // +bias: [G, N] of type problem.d
+  float alpha = 1;
+  float beta = 1;  // of +acc
+  // Elements from one row to the next; 0: no gaps. Rows of a and b start at multiples of 16 bytes, those of d too.
+  std::int64_t a_stride = 0, b_stride = 0, d_stride = 0;
+  Pointers b_data, b_sf;  // w=pointers of a gemm, instead of b.data and b.sf: [N, K] and its scales, each its own
+  Pointers d_data;        // w=pointers of a wgrad, instead of d: [N, K] each
+  int max_sms = 0;        // multiprocessors that the launch may take; 0: all
+  // The kernel may start before the one before it in the stream has ended, and waits for it before it reads or writes
+  // (programmatic dependent launch).
+  bool programmatic = false;
+  // +checked: 16 bytes, zeroed by the caller. The first impossible number of the splits is left here; status_text says
+  // what it is. The rest of the launch goes on with what is inside the buffers.
+  void* status = nullptr;
+};
+// "" for a status of zeros; else which number of `splits` is impossible and why: a negative size, a sum over the
+// capacity, ends that go down, a count over max_m.
+OCTET_API std::string status_text(const std::int32_t (&status)[4]);
 
 // Device memory. Pointers to data, scales and bias are 16-byte aligned, the workspace to 256 bytes, splits to its
 // element's size, the others to 4 bytes. There are no strides: a tensor that is not contiguous must be made so first.

@@ -30,11 +30,19 @@ struct OCTET_API QuantizeConfig {
   int blocks_per_sm = 3;    // persistent thread blocks per multiprocessor
 };
 
+// How a grouped GEMM does its work where there is no kernel made for the architecture: mma.sync and cp.async.
+struct OCTET_API PortableConfig {
+  int block_m = 128, block_n = 128;  // of D per thread block
+  int warps_m = 2, warps_n = 4;      // each warp owns block_m / warps_m x block_n / warps_n
+  int stages = 3;                    // depth of the cp.async ring, in blocks of 128 along K
+};
+
 OCTET_API bool operator==(const GemmConfig& x, const GemmConfig& y) noexcept;
 OCTET_API bool operator==(const QuantizeConfig& x, const QuantizeConfig& y) noexcept;
+OCTET_API bool operator==(const PortableConfig& x, const PortableConfig& y) noexcept;
 
-using Config = std::variant<GemmConfig, QuantizeConfig>;
-// "bm128 bn256 wg2x1 st4 cl1x2 tile", "t256 r8 b3"
+using Config = std::variant<GemmConfig, QuantizeConfig, PortableConfig>;
+// "bm128 bn256 wg2x1 st4 cl1x2 tile", "t256 r8 b3", "portable bm128 bn128 w2x4 st3"
 OCTET_API std::string to_string(const Config& config);
 
 struct OCTET_API Spec {

@@ -9,18 +9,25 @@ struct alignas(64) TensorMap {
   unsigned char bytes[128];
 };
 
-// D[g] = A[g] * B[g]^T over packed or padded groups.
+// What GemmArgs of octet/runtime.h names, as a kernel reads it. Left, right: the operand that gives rows to the matrix
+// instruction, and the one that gives columns. They are A and B, or B and A where the config swaps them.
 struct GemmParams {
-  TensorMap a;         // [capacity, K] bytes, box 128 x block_m, 128-byte swizzle
-  TensorMap b;         // [G*N, K] bytes, box 128 x block_n, 128-byte swizzle
-  TensorMap sfa;       // [ceil(K/128), capacity] f32, box (rows of one load) x 1, no swizzle
-  TensorMap d;         // [capacity, N] bf16, box 64 x 64, 128-byte swizzle
+  TensorMap left;      // [rows, K] bytes, box 128 x block_m, 128-byte swizzle
+  TensorMap right;     // [rows, K] bytes, box 128 x block_n, 128-byte swizzle
+  TensorMap left_sf;   // scales that are 1 x 128: [blocks along K, rows] f32, box (rows of one load) x 1, no swizzle
+  TensorMap right_sf;  // as left_sf
+  TensorMap d;         // forward [rows, N], box 64 rows; wgrad [G, N, K], box 64 rows of one group; 128-byte swizzle
   const void* splits;  // device array, type and form as the problem says
-  const float* sfb;    // [G][ceil(N/128)][ceil(K/128)]
-  void* d_data;        // the buffer behind `d`, for slabs that TMA cannot store
-  long long capacity;  // rows of A and D
+  const float* sfa;    // scales that are not read through a tensor map
+  const float* sfb;
+  void* d_data;      // the buffer behind `d`
+  const void* bias;  // [G, N]
+  int* status;       // +checked: four words
+  long long capacity;  // rows of the buffers of tokens
+  long long d_stride;  // elements from one row of D to the next
+  float alpha, beta;
 };
-static_assert(sizeof(GemmParams) == 576, "host and device lay out the parameters alike");
+static_assert(sizeof(GemmParams) == 768, "host and device lay out the parameters alike");
 #endif
 #if OCTET_QUANTIZE || !OCTET_RENDERED
 // Quantizers and activations: what QuantizeArgs of octet/runtime.h names, and scratch. F, C: columns, as there.

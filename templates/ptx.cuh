@@ -90,53 +90,6 @@ __device__ __forceinline__ void tma_prefetch_map(const void* map) {
 // Orders ordinary writes to shared memory before the copy engine's reads of it. (9.7.13.4 membar / fence.proxy)
 __device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// --- Warpgroup matrix multiply (9.7.15 Asynchronous warpgroup level matrix instructions) ---
-
-// One scale block: D (64 x 128, f32, 64 registers per thread) = A * B^T over 128 along K, in four steps of 32, issued
-// and committed. A and B are e4m3 in shared memory behind matrix descriptors; 32 bytes are 2 units of their address.
-// One statement, since every operand list of 64 registers costs compile time. D is ready after wgmma_wait.
-#define OCTET_WGMMA_K32(a, b, accumulate)                                                                      \
-  "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 "                                                     \
-  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                    \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                           \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "                           \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, " a ", " b ", " accumulate \
-  ", 1, 1;\n"
-__device__ __forceinline__ void wgmma_m64n128k128_e4m3_e4m3(float (&d)[64], u64 a, u64 b) {
-  asm volatile(
-      "{\n"
-      ".reg .b64 a1, b1, a2, b2, a3, b3;\n"
-      ".reg .pred fresh;\n"
-      "setp.ne.b32 fresh, 0, 0;\n"
-      "add.s64 a1, %64, 2;\nadd.s64 b1, %65, 2;\n"
-      "add.s64 a2, %64, 4;\nadd.s64 b2, %65, 4;\n"
-      "add.s64 a3, %64, 6;\nadd.s64 b3, %65, 6;\n"
-      "wgmma.fence.sync.aligned;\n"  //
-      OCTET_WGMMA_K32("%64", "%65", "fresh")
-      OCTET_WGMMA_K32("a1", "b1", "1")
-      OCTET_WGMMA_K32("a2", "b2", "1")
-      OCTET_WGMMA_K32("a3", "b3", "1")
-      "wgmma.commit_group.sync.aligned;\n"
-      "}"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
-        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
-        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
-        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),
-        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),
-        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
-        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
-        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-      : "l"(a), "l"(b)
-      : "memory");
-}
-#undef OCTET_WGMMA_K32
-// Waits for the block, whose registers may be neither read nor moved before.
-__device__ __forceinline__ void wgmma_wait(float (&d)[64]) {
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-#pragma unroll
-  for (int i = 0; i < 64; ++i) asm volatile("" : "+f"(d[i])::"memory");
-}
-
 // --- Registers of a warpgroup (9.7.19.5 setmaxnreg) ---
 
 template <int kRegisters>

@@ -1,6 +1,7 @@
 // Order of the output tiles of a grouped GEMM: a persistent cluster takes units cluster, cluster + clusters, ...
 //
-// A unit is one tile for each block of a cluster. Groups come one after the other. Inside a group, units run down
+// A unit is one tile for each block of a cluster. Groups come one after the other. Rows of a group are its tokens, or for
+// wgrad the N rows that every group has; columns are the N or K columns of D. Inside a group, units run down
 // panels of up to kPanelTiles row tiles before they move to the next columns, so that the clusters in flight share one
 // slab of weights (read from device memory once) and a few row tiles (held in L2).
 #pragma once
@@ -11,18 +12,36 @@ namespace octet {
 
 struct alignas(16) Tile {
   i32 group;
-  i32 row;     // first row of the tile in A and D
-  i32 rows;    // rows of the group from there on; the tile covers at most block_m of them
-  i32 column;  // first column of the tile in D; may lie past N in the last unit of an odd count
+  i32 row;     // first row of the tile: of tokens in A and D; of D[g] for wgrad
+  i32 rows;    // rows of the group from there on; the tile covers at most kTileRows of them
+  i32 column;  // first column of the tile in D; may lie past its end in the last unit of an odd count
+#if OCTET_WGRAD
+  i32 first_block;  // along K, of the whole operands
+  i32 blocks;       // along K
+  i32 unused[2];
+#endif
 };
 
-constexpr i32 kColumnTiles = (config::kN + config::kBlockN - 1) / config::kBlockN;
+// The matrix instruction's rows are the tile's, or its columns where few tokens meet many weights.
+#if OCTET_SWAPPED
+constexpr i32 kTileRows = config::kBlockN, kTileColumns = config::kBlockM;
+#endif
+#if !OCTET_SWAPPED
+constexpr i32 kTileRows = config::kBlockM, kTileColumns = config::kBlockN;
+#endif
+#if OCTET_WGRAD
+constexpr i32 kColumns = config::kK;  // of D
+#endif
+#if !OCTET_WGRAD
+constexpr i32 kColumns = config::kN;
+#endif
+constexpr i32 kColumnTiles = (kColumns + kTileColumns - 1) / kTileColumns;
 #if !OCTET_CLUSTER_M
 constexpr i32 kColumnUnits = (kColumnTiles + config::kClusterN - 1) / config::kClusterN;
 #endif
 constexpr i32 kCluster = config::kClusterM * config::kClusterN;
 
-__device__ __forceinline__ i32 row_tiles(i32 rows) { return (rows + config::kBlockM - 1) / config::kBlockM; }
+__device__ __forceinline__ i32 row_tiles(i32 rows) { return (rows + kTileRows - 1) / kTileRows; }
 
 __device__ __forceinline__ i32 units_of_group(i32 rows) {
   const i32 tiles = row_tiles(rows);
@@ -34,24 +53,65 @@ __device__ __forceinline__ i32 units_of_group(i32 rows) {
 #endif
 }
 
+#if OCTET_WGRAD
+// Where each group's rows lie along the K axis of columnwise operands, in blocks of 128. Lives in shared memory.
+struct BlockTable {
+  i32 first_block[config::kGroups];
+  i32 blocks[config::kGroups];  // 0: an empty group
+};
+
+// Fills the table. Called by one whole warp.
+__device__ __forceinline__ void build_block_table(BlockTable& table, const void* splits, i64 capacity, i32 lane) {
+  for (i32 group = lane; group < config::kGroups; group += 32) table.blocks[group] = table.first_block[group] = 0;
+  __syncwarp();
+  const auto blocks_of = [](i32 rows) { return (rows + 127) / 128; };
+  visit_groups<false>(splits, capacity, lane, blocks_of, [&](const GroupEntry& entry) {
+#if OCTET_MASKED
+    table.first_block[entry.group] = entry.group * ((config::kMaxM + 127) / 128);
+#endif
+#if !OCTET_MASKED
+    table.first_block[entry.group] = entry.first_unit;
+#endif
+    table.blocks[entry.group] = entry.units;
+  });
+}
+using WalkTable = BlockTable;
+#endif
+#if !OCTET_WGRAD
+using WalkTable = GroupTable;
+#endif
+
 // Walks over the tiles of one block.
 class TileWalk {
  public:
   // `rank`: the block's place in its cluster.
-  __device__ __forceinline__ TileWalk(const GroupTable& table, i32 cluster, i32 clusters, i32 rank)
+  __device__ __forceinline__ TileWalk(const WalkTable& table, i32 cluster, i32 clusters, i32 rank)
       : table_(table), unit_(cluster), clusters_(clusters), rank_(rank) {}
 
   // False when there are no more tiles.
   __device__ __forceinline__ bool next(Tile& tile) {
+    i32 row_tile, column_tile;
+#if OCTET_WGRAD
+    constexpr i32 kTiles = (config::kN + kTileRows - 1) / kTileRows;
+    constexpr i32 kUnits = kTiles * kColumnUnits;  // of every group
+    if (unit_ >= config::kGroups * kUnits) return false;
+    tile.group = unit_ / kUnits;
+    place(unit_ - tile.group * kUnits, kTiles, row_tile, column_tile);
+    tile.row = row_tile * kTileRows;
+    tile.rows = config::kN - tile.row;
+    tile.first_block = table_.first_block[tile.group];
+    tile.blocks = table_.blocks[tile.group];
+#endif
+#if !OCTET_WGRAD
     if (unit_ >= table_.units) return false;
     entry_ = advance_entry(table_, entry_, unit_);
     const i32 begin = table_.row_begin[entry_], rows = table_.row_end[entry_] - begin;
-    i32 row_tile, column_tile;
     place(unit_ - table_.first_unit[entry_], row_tiles(rows), row_tile, column_tile);
     tile.group = table_.group[entry_];
-    tile.row = begin + row_tile * config::kBlockM;
-    tile.rows = rows - row_tile * config::kBlockM;
-    tile.column = column_tile * config::kBlockN;
+    tile.row = begin + row_tile * kTileRows;
+    tile.rows = rows - row_tile * kTileRows;
+#endif
+    tile.column = column_tile * kTileColumns;
     unit_ += clusters_;
     return true;
   }
@@ -102,9 +162,11 @@ class TileWalk {
   bool shares_columns_ = false;
 #endif
 
-  const GroupTable& table_;
+  const WalkTable& table_;
   i32 unit_, clusters_, rank_;
+#if !OCTET_WGRAD
   i32 entry_ = 0;
+#endif
 };
 
 }  // namespace octet

@@ -17,26 +17,29 @@ namespace {
 
 constexpr int kWorkspaceAlignment = 256;
 
-void require_outputs(const LoadedKernel& kernel, const QuantizeTraits& traits, bool has_rows,
+// Null is fine for what holds nothing: buffers without rows still have the scales of their groups, where a recipe has
+// any.
+void require_outputs(const LoadedKernel& kernel, const QuantizeTraits& traits, const QuantizeShape& shape,
                      const QuantizeArgs& args) {
+  const bool has_rows = shape.rows > 0;
   if (traits.row) {
     require_layout(kernel, "out", args.out.layout, kernel.out);
     if (has_rows) require_pointer(kernel, "out.data", args.out.data, 16);
-    require_pointer(kernel, "out.sf", args.out.sf, 16);
+    if (shape.row.sf > 0) require_pointer(kernel, "out.sf", args.out.sf, 16);
   }
   if (traits.col) {
     require_layout(kernel, "out_col", args.out_col.layout, kernel.out_col);
     if (has_rows) require_pointer(kernel, "out_col.data", args.out_col.data, 16);
-    require_pointer(kernel, "out_col.sf", args.out_col.sf, 16);
+    if (shape.col.sf > 0) require_pointer(kernel, "out_col.sf", args.out_col.sf, 16);
   }
   if (!traits.quantized && has_rows) require_pointer(kernel, "d", args.d, 16);
 }
 
-void require_flags(const LoadedKernel& kernel, const QuantizeTraits& traits, const QuantizeArgs& args) {
+void require_flags(const LoadedKernel& kernel, const QuantizeTraits& traits, bool has_rows, const QuantizeArgs& args) {
   const Problem& problem = kernel.spec.problem;
-  if (problem.has(Flag::bias)) require_pointer(kernel, "bias", args.bias, 16);
-  if (problem.has(Flag::probs)) require_pointer(kernel, "probs", args.probs, 4);
-  if (traits.dprobs) require_pointer(kernel, "dprobs", args.dprobs, 4);
+  if (problem.has(Flag::bias) && has_rows) require_pointer(kernel, "bias", args.bias, 16);
+  if (problem.has(Flag::probs) && has_rows) require_pointer(kernel, "probs", args.probs, 4);
+  if (traits.dprobs && has_rows) require_pointer(kernel, "dprobs", args.dprobs, 4);
   if (traits.dbias) require_pointer(kernel, "dbias", args.dbias, 4);
   if (problem.has(Flag::amax)) require_pointer(kernel, "amax", args.amax, 4);
   if (problem.has(Flag::given)) require_pointer(kernel, "given", args.given, 4);
@@ -49,8 +52,8 @@ void require_flags(const LoadedKernel& kernel, const QuantizeTraits& traits, con
 
 void require_arguments(const LoadedKernel& kernel, const QuantizeTraits& traits, const QuantizeShape& shape,
                        std::int64_t workspace_bytes, const QuantizeArgs& args) {
-  require_outputs(kernel, traits, shape.rows > 0, args);
-  require_flags(kernel, traits, args);
+  require_outputs(kernel, traits, shape, args);
+  require_flags(kernel, traits, shape.rows > 0, args);
   if (shape.rows > 0) {
     require_pointer(kernel, "in", args.in, 16);
     if (traits.backward) require_pointer(kernel, "pre", args.pre, 16);

@@ -21,7 +21,7 @@ const std::vector<GemmCandidate>& gemm_candidates() {
       {{128, 128,  2, 1,  5,      2, 1,   true},   1290,   0.35},
       {{128, 128,  2, 1,  5,      1, 1,   true},   1272,   0.10},
       {{64,  256,  1, 2,  4,      2, 1,   true},   1400,   1.75},
-      {{64,  128,  1, 1,  4,      1, 1,   false},   860,   0.00},  // two blocks per multiprocessor
+      {{64,  128,  1, 1,  4,      1, 1,   false, false, 2},   860,   0.00},
   };
   // clang-format on
   return table;

@@ -78,16 +78,26 @@ void set_operands(const Problem& problem, std::int64_t alignment, LoadedKernel& 
   }
 }
 
+// Layouts of A and B: what their quantizers write.
+void set_gemm_operands(const Problem& problem, std::int64_t alignment, LoadedKernel& kernel) {
+  const auto layout_of = [](const Problem& producer, std::int64_t aligned) -> OperandLayout {
+    const bool columnwise = producer.dir == Direction::col;
+    const ScaleLayout scales = producer.out->scale_layout;
+    return {producer.layout, columnwise ? columnwise_scale_layout(scales) : scales, aligned, columnwise};
+  };
+  kernel.a = layout_of(a_producer(problem), alignment);
+  kernel.b = layout_of(b_producer(problem), problem.op == Operation::wgrad ? alignment : 0);
+}
+
 void set_shape(LoadedKernel& kernel) {
   const Problem& problem = kernel.spec.problem;
   const std::int64_t alignment = problem.layout == Layout::padded ? problem.al : 0;
   if (const auto* gemm = std::get_if<GemmConfig>(&kernel.spec.config)) {
     kernel.threads = 128 * (gemm->warpgroups_m * gemm->warpgroups_n + 1);
     kernel.cluster = gemm->cluster_m * gemm->cluster_n;
-    kernel.blocks_per_sm = gemm_blocks_per_sm(*gemm);
+    kernel.blocks_per_sm = gemm->blocks_per_sm;
     kernel.shared_bytes = static_cast<int>(gemm_shared_memory_bytes(problem, *gemm));
-    kernel.a = {problem.layout, problem.a->scale_layout, alignment};
-    kernel.b = {Layout::uniform, problem.b->scale_layout, 0};
+    set_gemm_operands(problem, alignment, kernel);
   } else {
     const auto& quantize = std::get<QuantizeConfig>(kernel.spec.config);
     kernel.threads = quantize.threads;

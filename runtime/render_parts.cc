@@ -16,7 +16,11 @@ const std::set<std::string>& known_facts() {
       "splits_starts", "prefix_sums", "from_ends", "from_starts", "group_table", "row_range", "row_groups",
       "whole_extent", "sub_blocks", "strips_by_group", "find_entry", "visit_groups", "one_shot", "tile_walk",
       // gemm.cu
-      "cluster", "cluster_m", "whole_tile", "split_narrow",
+      "cluster", "cluster_m", "whole_tile", "split_narrow", "wgrad", "swapped", "even_registers", "dense", "step_16",
+      "step_32", "step_64", "step_128", "left_e4m3_right_e4m3", "left_e4m3_right_e5m2", "left_e5m2_right_e4m3",
+      "left_e5m2_right_e5m2", "left_vector", "right_vector", "token_vector", "left_token_vector", "right_token_vector",
+      "weight_vector", "weight_columns", "tile_scales", "sfb_turned", "streamed_scales", "block_scales", "row_factors",
+      "group_scales", "row_scales", "scaled_output", "acc", "reduce", "fastacc", "checked",
       // element types
       "in_bf16", "in_fp16", "in_f32", "out_e4m3", "out_e5m2", "d_fp16",
       // what is quantized
@@ -42,6 +46,7 @@ const std::set<std::string>& known_facts() {
 void add_splits_facts(const Problem& problem, std::set<std::string>& facts) {
   facts.insert(to_string(problem.layout));
   if (problem.layout == Layout::uniform) return;
+  if (problem.layout == Layout::dense) facts.insert("packed");  // one group of all rows
   const bool masked = problem.layout == Layout::masked;
   facts.insert(problem.splits.is_i64 ? "splits_i64" : "splits_i32");
   switch (problem.splits.form) {

@@ -265,7 +265,7 @@ std::int64_t accumulators_that_fit(const GemmConfig& config) {
 // What the resident blocks take; the system keeps some of each block's for itself.
 std::int64_t resident_shared_bytes(const Facts& f) {
   constexpr std::int64_t kReservedPerBlock = 1024;
-  return gemm_blocks_per_sm(f.gemm()) * (gemm_shared_memory_bytes(f.problem, f.gemm()) + kReservedPerBlock);
+  return f.gemm().blocks_per_sm * (gemm_shared_memory_bytes(f.problem, f.gemm()) + kReservedPerBlock);
 }
 
 using enum Scope;
@@ -705,7 +705,7 @@ const Rule kRules[] = {
      [](const Facts& f) { return resident_shared_bytes(f) <= f.device.shared_memory_per_sm; },
      [](const Facts& f) -> Advice {
        return {fmt::format("{} blocks need {} bytes of shared memory, a multiprocessor has {}",
-                           gemm_blocks_per_sm(f.gemm()), resident_shared_bytes(f), f.device.shared_memory_per_sm),
+                           f.gemm().blocks_per_sm, resident_shared_bytes(f), f.device.shared_memory_per_sm),
                "use a smaller block or fewer stages"};
      }},
 

@@ -1,40 +1,41 @@
 #include "runtime/shared_memory.h"
 
+#include "runtime/gemm_traits.h"
+
 namespace octet {
 namespace {
 
-constexpr std::int64_t kBlockK = 128;            // bytes of one swizzle row, FP8 elements of one scale block
-constexpr std::int64_t kStoreChunkBytes = 8192;  // 64 rows x 64 columns of bf16
-constexpr std::int64_t kTileBytes = 16;
+constexpr std::int64_t kBlockK = 128;             // bytes of one swizzle row, FP8 elements of one scale block
+constexpr std::int64_t kChunkColumnsBytes = 128;  // of what is stored at a time
 
 std::int64_t align(std::int64_t value, std::int64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-std::int64_t group_table_bytes(std::int64_t groups) { return align(8 + 14 * groups, 4); }
+// A table of the groups that have work, or for wgrad of where each group lies.
+std::int64_t group_table_bytes(const GemmTraits& traits, std::int64_t groups) {
+  return traits.wgrad ? 8 * groups : align(8 + 14 * groups, 4);
+}
+
+std::int64_t staging_bytes(const GemmTraits& traits, const GemmConfig& config) {
+  const std::int64_t rows = std::int64_t{config.warpgroups_m} * config.warpgroups_n * traits.chunk_rows;
+  if (!config.whole_tile_store) return rows * kChunkColumnsBytes;
+  return std::int64_t{traits.element_bytes} * config.block_m * config.block_n;
+}
 
 }  // namespace
 
-ScaleBoxes scale_boxes(const GemmConfig& config) {
-  if (config.block_m + 4 <= 256) return {1, config.block_m + 4};
-  // Two boxes; the second one's destination must be 128-byte aligned, so each has a multiple of 32 rows.
-  return {2, static_cast<int>(align(config.block_m / 2 + 4, 32))};
-}
-
 std::int64_t gemm_shared_memory_bytes(const Problem& problem, const GemmConfig& config) {
+  const GemmTraits traits(problem, config);
   const std::int64_t blocks_k = (problem.k + kBlockK - 1) / kBlockK;
-  const ScaleBoxes boxes = scale_boxes(config);
   std::int64_t bytes = std::int64_t{config.stages} * (config.block_m + config.block_n) * kBlockK;
-  bytes += config.whole_tile_store ? std::int64_t{2} * config.block_m * config.block_n
-                                   : config.warpgroups_m * config.warpgroups_n * kStoreChunkBytes;
-  bytes += config.stages * align(std::int64_t{boxes.count} * boxes.rows, 32) * 4;
-  bytes += kTileBytes * 2;
-  bytes += std::int64_t{2} * (config.block_n / 128) * blocks_k * 4;
-  bytes = align(bytes, 8) + (config.stages + 2) * 16;  // full and empty barriers of both rings
-  bytes += group_table_bytes(problem.g);
+  bytes += align(staging_bytes(traits, config), 128);
+  bytes += config.stages * (align(traits.left_boxes.scales(), 32) + align(traits.right_boxes.scales(), 32)) * 4;
+  bytes += 2 * (traits.wgrad ? 32 : 16);  // tiles
+  if (traits.tile_scales) bytes = align(bytes + std::int64_t{2} * traits.tile_scale_rows * blocks_k * 4, 8);
+  bytes += (config.stages + 2) * 16;  // full and empty barriers of both rings
+  bytes += group_table_bytes(traits, problem.g);
   return align(bytes, 1024);
 }
-
-int gemm_blocks_per_sm(const GemmConfig& config) { return config.warpgroups_m * config.warpgroups_n == 1 ? 2 : 1; }
 
 }  // namespace octet

@@ -16,6 +16,8 @@ ElementType element_type(MapElement element) {
   switch (element) {
     case MapElement::bf16:
       return {CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2};
+    case MapElement::fp16:
+      return {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2};
     case MapElement::f32:
       return {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4};
     case MapElement::byte:
@@ -29,13 +31,16 @@ ElementType element_type(MapElement element) {
 abi::TensorMap encode_tensor_map(const MatrixView& view) {
   static_assert(sizeof(CUtensorMap) == sizeof(abi::TensorMap));
   const ElementType element = element_type(view.element);
-  const cuuint64_t sizes[2] = {static_cast<cuuint64_t>(view.columns), static_cast<cuuint64_t>(view.rows)};
-  const cuuint64_t strides[1] = {static_cast<cuuint64_t>(view.row_stride) * element.bytes};
-  const cuuint32_t box[2] = {static_cast<cuuint32_t>(view.box_columns), static_cast<cuuint32_t>(view.box_rows)};
-  const cuuint32_t steps[2] = {1, 1};
+  const auto bytes = [&](std::int64_t elements) { return static_cast<cuuint64_t>(elements) * element.bytes; };
+  const cuuint64_t sizes[3] = {static_cast<cuuint64_t>(view.columns), static_cast<cuuint64_t>(view.rows),
+                               static_cast<cuuint64_t>(view.matrices)};
+  const cuuint64_t strides[2] = {bytes(view.row_stride), bytes(view.row_stride * view.rows)};
+  const cuuint32_t box[3] = {static_cast<cuuint32_t>(view.box_columns), static_cast<cuuint32_t>(view.box_rows), 1};
+  const cuuint32_t steps[3] = {1, 1, 1};
+  const cuuint32_t dimensions = view.matrices > 0 ? 3 : 2;
   CUtensorMap map;
-  check(Driver::get().cuTensorMapEncodeTiled(&map, element.type, 2, const_cast<void*>(view.data), sizes, strides, box,
-                                             steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+  check(Driver::get().cuTensorMapEncodeTiled(&map, element.type, dimensions, const_cast<void*>(view.data), sizes,
+                                             strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
                                              view.swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
                                              CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
         "cuTensorMapEncodeTiled");

@@ -8,17 +8,19 @@
 
 namespace octet {
 
-enum class MapElement : std::uint8_t { byte, bf16, f32 };
+enum class MapElement : std::uint8_t { byte, bf16, fp16, f32 };
 
-// A row-major matrix and the box of it that one copy moves. A copy may start anywhere: what lies outside the matrix is
-// read as zero and not written. Rows are 16-byte multiples; `data` is 16-byte aligned.
+// A row-major matrix, or several of the same shape one after the other, and the box of it that one copy moves. A copy
+// may start anywhere: what lies outside the matrix is read as zero and not written. Rows are 16-byte multiples; `data`
+// is 16-byte aligned.
 struct MatrixView {
   const void* data = nullptr;
   MapElement element = MapElement::byte;
   std::int64_t rows = 0, columns = 0;
   std::int64_t row_stride = 0;  // elements
   int box_rows = 0, box_columns = 0;
-  bool swizzled = false;  // 128-byte swizzle; a box row is then 128 bytes
+  bool swizzled = false;      // 128-byte swizzle; a box row is then 128 bytes
+  std::int64_t matrices = 0;  // 0: one, addressed by column and row alone; else by column, row and matrix
 };
 
 // Throws Error{driver} when the driver refuses the description.

@@ -20,9 +20,9 @@ struct GemmParams {
   const void* splits;  // device array, type and form as the problem says
   const float* sfa;    // scales that are not read through a tensor map
   const float* sfb;
-  void* d_data;      // the buffer behind `d`
-  const void* bias;  // [G, N]
-  int* status;       // +checked: four words
+  void* d_data;        // the buffer behind `d`
+  const void* bias;    // [G, N]
+  int* status;         // +checked: four words
   long long capacity;  // rows of the buffers of tokens
   long long d_stride;  // elements from one row of D to the next
   float alpha, beta;

@@ -1,8 +1,8 @@
 // What the parts of a GEMM kernel share: its shape, its shared memory, and how a tile is dealt out to warpgroups.
 //
-// The matrix instruction takes 64 rows of the left operand and kStep rows of the right one, both contiguous along K. Left
-// and right are A and B. Where few tokens meet many weights (OCTET_SWAPPED) they are B and A, so that weights fill the
-// instruction's 64 rows and tokens take as few columns as there are.
+// The matrix instruction takes 64 rows of the left operand and kStep rows of the right one, both contiguous along K.
+// Left and right are A and B. Where few tokens meet many weights (OCTET_SWAPPED) they are B and A, so that weights fill
+// the instruction's 64 rows and tokens take as few columns as there are.
 #pragma once
 
 #include "abi.h"
@@ -47,7 +47,8 @@ constexpr i32 kChunks = kSteps * kStep / kChunk;  // per slab of a warpgroup
 #if OCTET_LEFT_VECTOR
 // Scales of the tile's rows: one box of up to 256, or two.
 constexpr i32 kLeftScales = config::kLeftScaleBoxes * config::kLeftScaleRows;
-static_assert(config::kLeftScaleBoxes == 1 || config::kLeftScaleRows % 32 == 0, "TMA destinations are 128-byte aligned");
+static_assert(config::kLeftScaleBoxes == 1 || config::kLeftScaleRows % 32 == 0,
+              "TMA destinations are 128-byte aligned");
 #endif
 #if !OCTET_LEFT_VECTOR
 constexpr i32 kLeftScales = 0;

@@ -63,6 +63,22 @@ __device__ __forceinline__ void tma_load(u32 destination, const void* map, u32 b
       "l"(map), "r"(barrier), "r"(x), "r"(y)
       : "memory");
 }
+#if OCTET_SWAPPED
+// For what is read once: it makes room in L2 before other data does. (9.7.9.18 createpolicy)
+__device__ __forceinline__ u64 policy_read_once() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+__device__ __forceinline__ void tma_load_hinted(u32 destination, const void* map, u32 barrier, i32 x, i32 y,
+                                                u64 policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, "
+      "%4}], [%2], %5;" ::"r"(destination),
+      "l"(map), "r"(barrier), "r"(x), "r"(y), "l"(policy)
+      : "memory");
+}
+#endif
 #if OCTET_CLUSTER
 // Writes the box to the same offset of every block in `mask`, and counts it on each one's own barrier.
 __device__ __forceinline__ void tma_load_multicast(u32 destination, const void* map, u32 barrier, i32 x, i32 y,
@@ -79,6 +95,21 @@ __device__ __forceinline__ void tma_store(const void* map, u32 source, i32 x, i3
                "r"(x), "r"(y)
                : "memory");
 }
+#if OCTET_WGRAD
+__device__ __forceinline__ void tma_store_3d(const void* map, u32 source, i32 x, i32 y, i32 z) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(map),
+               "r"(source), "r"(x), "r"(y), "r"(z)
+               : "memory");
+}
+#if OCTET_REDUCE
+// Adds to what is there. (9.7.9.27 cp.reduce.async.bulk.tensor)
+__device__ __forceinline__ void tma_reduce_add_3d(const void* map, u32 source, i32 x, i32 y, i32 z) {
+  asm volatile("cp.reduce.async.bulk.tensor.3d.global.shared::cta.add.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(map),
+               "r"(source), "r"(x), "r"(y), "r"(z)
+               : "memory");
+}
+#endif
+#endif
 __device__ __forceinline__ void tma_store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 // Waits until the stores of this thread have read their shared memory.
 __device__ __forceinline__ void tma_store_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
@@ -117,6 +148,14 @@ __device__ __forceinline__ u32 cluster_block_rank() {
 }
 #endif
 
+// --- Programmatic dependent launch (9.7.13.13 griddepcontrol) ---
+
+// Waits until the kernels before this one have ended and what they wrote can be seen, where it was launched ahead of
+// that.
+__device__ __forceinline__ void wait_for_kernels_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+// Lets the next kernel start, where it is one that waits.
+__device__ __forceinline__ void let_next_kernel_start() { asm volatile("griddepcontrol.launch_dependents;"); }
+
 // --- Shared memory (9.7.9 ld, st, stmatrix) ---
 
 __device__ __forceinline__ float shared_load(u32 address) {
@@ -124,22 +163,46 @@ __device__ __forceinline__ float shared_load(u32 address) {
   asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address));
   return value;
 }
+#if OCTET_RIGHT_VECTOR
+__device__ __forceinline__ float2 shared_load_8(u32 address) {
+  float2 v;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(address));
+  return v;
+}
+#endif
+#if OCTET_D_F32
+__device__ __forceinline__ void shared_store_8(u32 address, float x, float y) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
+}
+#endif
 __device__ __forceinline__ uint4 shared_load_16(u32 address) {
   uint4 v;
   asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(address));
   return v;
 }
+#if !OCTET_D_F32
+#if !OCTET_SWAPPED
 // Four 8 x 8 matrices of 16-bit elements; lane l gives the row address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void stmatrix_x4(u32 address, u32 m0, u32 m1, u32 m2, u32 m3) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m0), "r"(m1),
                "r"(m2), "r"(m3)
                : "memory");
 }
+#endif
+#if OCTET_SWAPPED
+// As above, but what a matrix's columns hold becomes rows: lane l gives the address of column l % 8 of matrix l / 8.
+__device__ __forceinline__ void stmatrix_x4_turned(u32 address, u32 m0, u32 m1, u32 m2, u32 m3) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m0),
+               "r"(m1), "r"(m2), "r"(m3)
+               : "memory");
+}
+#endif
+#endif
 
 #endif
 // --- Conversions (9.7.9.21 cvt) ---
 
-#if OCTET_GEMM || OCTET_IN_BF16 || OCTET_D_BF16
+#if OCTET_IN_BF16 || OCTET_D_BF16
 // Two f32 to bf16, nearest even; `low` in the low half.
 __device__ __forceinline__ u32 pack_bf16(float low, float high) {
   u32 packed;
@@ -169,7 +232,7 @@ __device__ __forceinline__ u32 pack_fp16(float low, float high) {
   return packed;
 }
 #endif
-#if OCTET_IN_FP16 || OCTET_DEQUANTIZE
+#if OCTET_IN_FP16 || OCTET_DEQUANTIZE || OCTET_D_FP16
 __device__ __forceinline__ float low_fp16(u32 pair) {
   float value;
   asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %1;\ncvt.f32.f16 %0, low;\n}" : "=f"(value) : "r"(pair));

@@ -1,9 +1,9 @@
 // Order of the output tiles of a grouped GEMM: a persistent cluster takes units cluster, cluster + clusters, ...
 //
-// A unit is one tile for each block of a cluster. Groups come one after the other. Rows of a group are its tokens, or for
-// wgrad the N rows that every group has; columns are the N or K columns of D. Inside a group, units run down
-// panels of up to kPanelTiles row tiles before they move to the next columns, so that the clusters in flight share one
-// slab of weights (read from device memory once) and a few row tiles (held in L2).
+// A unit is one tile for each block of a cluster. Groups come one after the other. Rows of a group are its tokens, or
+// for wgrad the N rows that every group has; columns are the N or K columns of D. Inside a group, units run down panels
+// of up to kPanelTiles row tiles before they move to the next columns, so that the clusters in flight share one slab of
+// weights (read from device memory once) and a few row tiles (held in L2).
 #pragma once
 
 #include "groups.cuh"

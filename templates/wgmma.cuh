@@ -19,39 +19,14 @@ namespace octet {
 #define OCTET_WGMMA_TYPES "e5m2.e5m2"
 #endif
 
-// One block of 128 along K: D (64 x kStep, f32, kStep / 2 registers per thread) = left * right^T, or with kAdd D + left *
-// right^T, in four steps of 32, issued and committed. Both operands are FP8 in shared memory behind matrix descriptors; 32
-// bytes are 2 units of their address. One statement, since every operand list costs compile time. D is ready after
-// wgmma_wait.
-#if OCTET_STEP_8
-#define OCTET_WGMMA_K32(left, right, add) \
-  "wgmma.mma_async.sync.aligned.m64n8k32.f32." OCTET_WGMMA_TYPES " " \
-  "{%0, %1, %2, %3}, " left ", " right ", " add ", 1, 1;\n"
-template <bool kAdd>
-__device__ __forceinline__ void wgmma_block(float (&d)[4], u64 left, u64 right) {
-  asm volatile(
-      "{\n"
-      ".reg .b64 l1, r1, l2, r2, l3, r3;\n"
-      ".reg .pred add;\n"
-      "setp.ne.b32 add, %6, 0;\n"
-      "add.s64 l1, %4, 2;\nadd.s64 r1, %5, 2;\n"
-      "add.s64 l2, %4, 4;\nadd.s64 r2, %5, 4;\n"
-      "add.s64 l3, %4, 6;\nadd.s64 r3, %5, 6;\n"
-      "wgmma.fence.sync.aligned;\n"  //
-      OCTET_WGMMA_K32("%4", "%5", "add")
-      OCTET_WGMMA_K32("l1", "r1", "1")
-      OCTET_WGMMA_K32("l2", "r2", "1")
-      OCTET_WGMMA_K32("l3", "r3", "1")
-      "wgmma.commit_group.sync.aligned;\n"
-      "}"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "l"(left), "l"(right), "n"(kAdd ? 1 : 0)
-      : "memory");
-}
-#endif
+// One block of 128 along K: D (64 x kStep, f32, kStep / 2 registers per thread) = left * right^T, or with kAdd D + left
+// * right^T, in four steps of 32, issued and committed. Both operands are FP8 in shared memory behind matrix
+// descriptors; 32 bytes are 2 units of their address. One statement, since every operand list costs compile time. D is
+// ready after wgmma_wait.
 #if OCTET_STEP_16
-#define OCTET_WGMMA_K32(left, right, add) \
-  "wgmma.mma_async.sync.aligned.m64n16k32.f32." OCTET_WGMMA_TYPES " " \
+#define OCTET_WGMMA_K32(left, right, add)                         \
+  "wgmma.mma_async.sync.aligned.m64n16k32.f32." OCTET_WGMMA_TYPES \
+  " "                                                             \
   "{%0, %1, %2, %3, %4, %5, %6, %7}, " left ", " right ", " add ", 1, 1;\n"
 template <bool kAdd>
 __device__ __forceinline__ void wgmma_block(float (&d)[8], u64 left, u64 right) {
@@ -76,8 +51,9 @@ __device__ __forceinline__ void wgmma_block(float (&d)[8], u64 left, u64 right) 
 }
 #endif
 #if OCTET_STEP_32
-#define OCTET_WGMMA_K32(left, right, add) \
-  "wgmma.mma_async.sync.aligned.m64n32k32.f32." OCTET_WGMMA_TYPES " " \
+#define OCTET_WGMMA_K32(left, right, add)                         \
+  "wgmma.mma_async.sync.aligned.m64n32k32.f32." OCTET_WGMMA_TYPES \
+  " "                                                             \
   "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, " left ", " right ", " add ", 1, 1;\n"
 template <bool kAdd>
 __device__ __forceinline__ void wgmma_block(float (&d)[16], u64 left, u64 right) {
@@ -102,10 +78,12 @@ __device__ __forceinline__ void wgmma_block(float (&d)[16], u64 left, u64 right)
 }
 #endif
 #if OCTET_STEP_64
-#define OCTET_WGMMA_K32(left, right, add) \
-  "wgmma.mma_async.sync.aligned.m64n64k32.f32." OCTET_WGMMA_TYPES " " \
-  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, " left ", " right ", " add ", 1, 1;\n"
+#define OCTET_WGMMA_K32(left, right, add)                                                                      \
+  "wgmma.mma_async.sync.aligned.m64n64k32.f32." OCTET_WGMMA_TYPES                                              \
+  " "                                                                                                          \
+  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                    \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, " left ", " right ", " add \
+  ", 1, 1;\n"
 template <bool kAdd>
 __device__ __forceinline__ void wgmma_block(float (&d)[32], u64 left, u64 right) {
   asm volatile(
@@ -129,12 +107,14 @@ __device__ __forceinline__ void wgmma_block(float (&d)[32], u64 left, u64 right)
 }
 #endif
 #if OCTET_STEP_128
-#define OCTET_WGMMA_K32(left, right, add) \
-  "wgmma.mma_async.sync.aligned.m64n128k32.f32." OCTET_WGMMA_TYPES " " \
-  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, " left ", " right ", " add ", 1, 1;\n"
+#define OCTET_WGMMA_K32(left, right, add)                                                                      \
+  "wgmma.mma_async.sync.aligned.m64n128k32.f32." OCTET_WGMMA_TYPES                                             \
+  " "                                                                                                          \
+  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                    \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                           \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "                           \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, " left ", " right ", " add \
+  ", 1, 1;\n"
 template <bool kAdd>
 __device__ __forceinline__ void wgmma_block(float (&d)[64], u64 left, u64 right) {
   asm volatile(

@@ -10,17 +10,20 @@
 
 namespace octet {
 
-// How a grouped GEMM does its work on sm_90a.
+// How a grouped GEMM does its work on sm_90a. M and N are the matrix instruction's: rows of D per block and its
+// columns, or the other way round where `swapped`.
 struct OCTET_API GemmConfig {
-  int block_m = 128;     // rows of D per thread block
-  int block_n = 256;     // columns of D per thread block, a multiple of 128
+  int block_m = 128;
+  int block_n = 256;     // a multiple of 128; swapped: 16, 32, 64 or 128
   int warpgroups_m = 2;  // math warpgroups along M; each owns block_m / warpgroups_m rows, a multiple of 64
   int warpgroups_n = 1;  // math warpgroups along N; each owns block_n / warpgroups_n columns, a multiple of 128
   int stages = 4;        // depth of the TMA ring, in blocks of 128 along K
   // Thread blocks of a cluster along M or along N, 1x1, 1x2 or 2x1. Along N they share A by multicast. Along M they
   // share B, and where a group has an odd last row tile, they share A there instead.
   int cluster_m = 1, cluster_n = 2;
-  bool whole_tile_store = false;  // stage the whole tile in shared memory before storing it; else 64 columns at a time
+  bool whole_tile_store = false;  // stage the whole tile in shared memory before storing it; else 128 bytes of each row
+  bool swapped = false;           // few tokens: weights give the instruction's rows, tokens its columns
+  int blocks_per_sm = 1;          // that a multiprocessor holds at a time
 };
 
 // How a quantizer does its work.
@@ -42,7 +45,8 @@ OCTET_API bool operator==(const QuantizeConfig& x, const QuantizeConfig& y) noex
 OCTET_API bool operator==(const PortableConfig& x, const PortableConfig& y) noexcept;
 
 using Config = std::variant<GemmConfig, QuantizeConfig, PortableConfig>;
-// "bm128 bn256 wg2x1 st4 cl1x2 tile", "t256 r8 b3", "portable bm128 bn128 w2x4 st3"
+// "bm128 bn256 wg2x1 st4 cl1x2 tile", "bm64 bn32 wg1x1 st6 cl1x1 swap b3", "t256 r8 b3", "portable bm128 bn128 w2x4
+// st3"
 OCTET_API std::string to_string(const Config& config);
 
 struct OCTET_API Spec {

@@ -1,0 +1,47 @@
+// What follows from a GEMM problem and its config about how the wgmma kernel works. One place, so that rendering,
+// launching and sizes agree.
+#pragma once
+
+#include <cstdint>
+
+#include "octet/problem.h"
+#include "octet/spec.h"
+
+namespace octet {
+
+// One TMA box or two of scales that lie along an operand's rows; 0 boxes: the operand has none.
+struct ScaleBoxes {
+  int count = 0;
+  int rows = 0;  // of one box
+  std::int64_t scales() const noexcept { return std::int64_t{count} * rows; }
+};
+
+struct GemmTraits {
+  GemmTraits(const Problem& problem, const GemmConfig& config);
+
+  bool wgrad = false;
+  bool masked = false;
+  bool swapped = false;                            // left is B; else left is A
+  bool token_vector = false;                       // A of a gemm: 1x128, read through a tensor map
+  bool weight_vector = false;                      // B of a gemm: 1x128, read through a tensor map
+  bool left_vector = false, right_vector = false;  // the same, by side; of wgrad too
+  bool tile_scales = false;                        // B of a gemm: 128x128, fetched a tile ahead
+  bool streamed_scales = false;                    // B of a wgrad: 128x128, read along with the blocks
+  bool group_scales = false;                       // tensor
+  bool row_scales = false;                         // row
+  ScaleBoxes left_boxes, right_boxes;
+  int step = 128;            // columns of one matrix instruction
+  int slabs = 1, steps = 1;  // of a warpgroup
+  int tile_scale_rows = 0;   // rows of 128x128 scales that a tile has
+  int element_bytes = 2;     // of D
+  int chunk_rows = 64;       // of what is stored at a time, 128 bytes wide
+  std::int64_t d_columns = 0;
+  std::int64_t tile_rows = 0, tile_columns = 0;  // of D
+};
+
+// Blocks of 128 along K that the operands of a wgrad have room for.
+std::int64_t wgrad_blocks(const Problem& problem, std::int64_t capacity);
+// Row length of the columnwise operands of a wgrad, in elements.
+std::int64_t wgrad_row_length(const Problem& problem, std::int64_t capacity);
+
+}  // namespace octet

@@ -27,6 +27,21 @@ const std::vector<GemmCandidate>& gemm_candidates() {
   return table;
 }
 
+const std::vector<PortableCandidate>& portable_candidates() {
+  // clang-format off
+  static const std::vector<PortableCandidate> table = {
+      // block  warps
+      // m    n    m  n  stages  share
+      {{128, 128,  2, 4, 4},     1.00},
+      {{128, 128,  2, 4, 2},     0.85},  // where shared memory is small
+      {{64,  128,  2, 4, 3},     0.75},
+      {{64,  64,   2, 2, 4},     0.60},
+      {{16,  128,  1, 4, 4},     0.25},
+  };
+  // clang-format on
+  return table;
+}
+
 const std::vector<QuantizeCandidate>& quantize_candidates(const Problem& problem) {
   using Table = std::vector<QuantizeCandidate>;
   // threads, rows per thread, blocks per multiprocessor; GB/s

@@ -99,6 +99,24 @@ double gemm_cost_us(const Problem& problem, const GemmCandidate& candidate, cons
   return kLaunchUs + std::max(compute + weights, dram_us(problem, index)) + kTieBreak * compute;
 }
 
+double portable_cost_us(const Problem& problem, const PortableCandidate& candidate, const DeviceFacts& device,
+                        int index) {
+  constexpr double kRate = 2.0e6;  // FLOP per microsecond of one multiprocessor, FP8 through mma.sync
+  constexpr double kTileUs = 2;
+  const PortableConfig& config = candidate.config;
+  const bool wgrad = problem.op == Operation::wgrad;
+  const auto g = static_cast<double>(problem.g), n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);
+  const double rows = middle_rows(index);
+  const double row_tiles = wgrad ? std::ceil(n / config.block_m) : tiles_per_group(index, config.block_m, problem.g);
+  const double tiles = g * row_tiles * std::ceil((wgrad ? k : n) / config.block_n);
+  const double tile_us =
+      2.0 * config.block_m * config.block_n * (wgrad ? rows : k) / (kRate * candidate.share) + kTileUs;
+  const double outputs = wgrad ? g * n * k : g * rows * n, inputs = g * rows * k + (wgrad ? g * rows * n : g * n * k);
+  const double memory = (inputs + 2 * outputs) / kDramRate;
+  const double compute = std::ceil(tiles / std::max(1, device.sm_count)) * tile_us;
+  return kLaunchUs + std::max(compute, memory) + kTieBreak * compute;
+}
+
 double quantize_cost_us(const Problem& problem, const QuantizeCandidate& candidate, const DeviceFacts& device,
                         int index) {
   const std::int64_t rows = problem.layout == Layout::uniform

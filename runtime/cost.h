@@ -32,6 +32,9 @@ double tiles_per_group(int index, int block_m, std::int64_t groups);
 
 // Microseconds for all groups, each with the bucket's rows.
 double gemm_cost_us(const Problem& problem, const GemmCandidate& candidate, const DeviceFacts& device, int index);
+// Rough: no portable kernel has been measured. It only has to lose against a kernel that is made for the arch.
+double portable_cost_us(const Problem& problem, const PortableCandidate& candidate, const DeviceFacts& device,
+                        int index);
 double quantize_cost_us(const Problem& problem, const QuantizeCandidate& candidate, const DeviceFacts& device,
                         int index);
 

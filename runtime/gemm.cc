@@ -6,6 +6,7 @@
 #include "octet/error.h"
 #include "octet/runtime.h"
 #include "runtime/launch.h"
+#include "runtime/portable_gemm.h"
 #include "runtime/shared_memory.h"
 #include "runtime/tensor_map.h"
 
@@ -83,6 +84,7 @@ std::string status_text(const std::int32_t (&status)[4]) {
 void Gemm::launch(const GemmArgs& args, Stream stream) const {
   require_loaded(loaded_.get());
   const LoadedKernel& kernel = *loaded_;
+  if (std::holds_alternative<PortableConfig>(kernel.spec.config)) return launch_portable(kernel, args, stream);
   require_arguments(kernel, args);
   if (args.capacity == 0) return;
   const Problem& problem = kernel.spec.problem;

@@ -78,6 +78,20 @@ void set_operands(const Problem& problem, std::int64_t alignment, LoadedKernel& 
   }
 }
 
+void set_portable(const PortableConfig& config, std::int64_t alignment, LoadedKernel& kernel) {
+  const Problem& problem = kernel.spec.problem;
+  kernel.threads = 32 * config.warps_m * config.warps_n;
+  kernel.blocks_per_sm = portable_blocks_per_sm(config);
+  kernel.shared_bytes = static_cast<int>(portable_shared_memory_bytes(problem, config));
+  const bool wgrad = problem.op == Operation::wgrad, transposed = problem.dir == Direction::col;
+  const auto scales = [](const Recipe& recipe, bool columnwise) {
+    return columnwise ? columnwise_scale_layout(recipe.scale_layout) : recipe.scale_layout;
+  };
+  kernel.a = {problem.layout, scales(*problem.a, wgrad), alignment, wgrad};
+  kernel.b = wgrad ? OperandLayout{problem.layout, scales(*problem.b, true), alignment, true}
+                   : OperandLayout{Layout::uniform, scales(*problem.b, transposed), 0, transposed};
+}
+
 void set_shape(LoadedKernel& kernel) {
   const Problem& problem = kernel.spec.problem;
   const std::int64_t alignment = problem.layout == Layout::padded ? problem.al : 0;
@@ -88,6 +102,8 @@ void set_shape(LoadedKernel& kernel) {
     kernel.shared_bytes = static_cast<int>(gemm_shared_memory_bytes(problem, *gemm));
     kernel.a = {problem.layout, problem.a->scale_layout, alignment};
     kernel.b = {Layout::uniform, problem.b->scale_layout, 0};
+  } else if (const auto* portable = std::get_if<PortableConfig>(&kernel.spec.config)) {
+    set_portable(*portable, alignment, kernel);
   } else {
     const auto& quantize = std::get<QuantizeConfig>(kernel.spec.config);
     kernel.threads = quantize.threads;
@@ -224,21 +240,31 @@ void launch_kernel(const LoadedKernel& kernel, std::int64_t blocks, void* params
   launch_pass(kernel, kernel.kernel, blocks, params, stream);
 }
 
-void launch_pass(const LoadedKernel& kernel, CUkernel pass, std::int64_t blocks, void* params, Stream stream) {
-  CUlaunchAttribute cluster;
-  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.clusterDim.x = static_cast<unsigned>(kernel.cluster);
-  cluster.value.clusterDim.y = 1;
-  cluster.value.clusterDim.z = 1;
+void launch_pass(const LoadedKernel& kernel, CUkernel pass, std::int64_t blocks, void* params, Stream stream,
+                 bool programmatic) {
+  CUlaunchAttribute attributes[2];
+  unsigned count = 0;
+  if (kernel.cluster > 1) {
+    CUlaunchAttribute& cluster = attributes[count++];
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim.x = static_cast<unsigned>(kernel.cluster);
+    cluster.value.clusterDim.y = 1;
+    cluster.value.clusterDim.z = 1;
+  }
+  if (programmatic) {
+    CUlaunchAttribute& early = attributes[count++];
+    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    early.value.programmaticStreamSerializationAllowed = 1;
+  }
   CUlaunchConfig config{};
   config.gridDimX = static_cast<unsigned>(blocks);
   config.gridDimY = config.gridDimZ = 1;
   config.blockDimX = static_cast<unsigned>(kernel.threads);
   config.blockDimY = config.blockDimZ = 1;
-  config.sharedMemBytes = static_cast<unsigned>(kernel.shared_bytes);
+  config.sharedMemBytes = pass == kernel.kernel ? static_cast<unsigned>(kernel.shared_bytes) : 0;
   config.hStream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = kernel.cluster > 1 ? 1 : 0;
+  config.attrs = attributes;
+  config.numAttrs = count;
   void* arguments[] = {params};
   check(Driver::get().cuLaunchKernelEx(&config, reinterpret_cast<CUfunction>(pass), arguments, nullptr),
         "cuLaunchKernelEx");

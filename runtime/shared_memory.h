@@ -23,4 +23,8 @@ std::int64_t gemm_shared_memory_bytes(const Problem& problem, const GemmConfig& 
 // Blocks of this config that a multiprocessor holds at a time: the launch bound and the grid are made for it.
 int gemm_blocks_per_sm(const GemmConfig& config);
 
+// The same of templates/gemm_portable.cu.
+std::int64_t portable_shared_memory_bytes(const Problem& problem, const PortableConfig& config);
+int portable_blocks_per_sm(const PortableConfig& config);
+
 }  // namespace octet

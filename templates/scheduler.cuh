@@ -55,6 +55,10 @@ class TileWalk {
     unit_ += clusters_;
     return true;
   }
+#if OCTET_PORTABLE
+  // Of the tile that next() gave.
+  __device__ __forceinline__ i32 entry() const { return entry_; }
+#endif
 #if OCTET_CLUSTER_M
   // Whether the blocks of the cluster now work on two row tiles of the same columns, rather than the other way round.
   __device__ __forceinline__ bool shares_columns() const { return shares_columns_; }

@@ -27,8 +27,11 @@ cache::Key content_key(const std::string& arch, const std::vector<std::string>& 
 }
 
 int dynamic_shared_bytes(const Spec& spec) {
-  const auto* gemm = std::get_if<GemmConfig>(&spec.config);
-  return gemm == nullptr ? 0 : static_cast<int>(gemm_shared_memory_bytes(spec.problem, *gemm));
+  if (const auto* gemm = std::get_if<GemmConfig>(&spec.config)) {
+    return static_cast<int>(gemm_shared_memory_bytes(spec.problem, *gemm));
+  }
+  const auto* portable = std::get_if<PortableConfig>(&spec.config);
+  return portable == nullptr ? 0 : static_cast<int>(portable_shared_memory_bytes(spec.problem, *portable));
 }
 
 cache::Entry to_entry(const Built& built) {

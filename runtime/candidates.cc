@@ -22,6 +22,35 @@ const std::vector<GemmCandidate>& gemm_candidates() {
       {{128, 128,  2, 1,  5,      1, 1,   true},   1272,   0.10},
       {{64,  256,  1, 2,  4,      2, 1,   true},   1400,   1.75},
       {{64,  128,  1, 1,  4,      1, 1,   false, false, 2},   860,   0.00},
+      // wgrad, and where whole tiles of f32 do not fit
+      {{256, 128,  2, 1,  4,      1, 2,   false},  1420,   1.20},
+      {{192, 128,  3, 1,  4,      1, 2,   false},  1440,   0.60},
+      {{256, 128,  2, 1,  4,      1, 1,   false},  1400,   1.20},
+      {{128, 128,  2, 1,  5,      1, 1,   false},  1260,   0.40},
+      // swapped                                 b
+      {{64,  16,   1, 1,  8,      1, 1,   false, true, 3},   200,   0.30},
+      {{64,  16,   1, 1,  5,      1, 1,   false, true, 4},   200,   0.25},
+      {{64,  32,   1, 1,  9,      1, 1,   false, true, 2},   380,   0.40},
+      {{64,  32,   1, 1,  6,      1, 1,   false, true, 3},   390,   0.30},
+      {{64,  32,   1, 1,  4,      1, 1,   false, true, 4},   400,   0.25},
+      {{128, 32,   2, 1,  5,      1, 1,   false, true, 2},   400,   0.40},
+      {{64,  64,   1, 1,  6,      1, 1,   false, true, 2},   600,   0.40},
+      {{128, 64,   2, 1,  4,      1, 1,   false, true, 2},   650,   0.50},
+  };
+  // clang-format on
+  return table;
+}
+
+const std::vector<PortableCandidate>& portable_candidates() {
+  // clang-format off
+  static const std::vector<PortableCandidate> table = {
+      // block  warps
+      // m    n    m  n  stages  share
+      {{128, 128,  2, 4, 4},     1.00},
+      {{128, 128,  2, 4, 2},     0.85},  // where shared memory is small
+      {{64,  128,  2, 4, 3},     0.75},
+      {{64,  64,   2, 2, 4},     0.60},
+      {{16,  128,  1, 4, 4},     0.25},
   };
   // clang-format on
   return table;

@@ -17,6 +17,11 @@ struct GemmCandidate {
   double tile_overhead_us;
 };
 
+struct PortableCandidate {
+  PortableConfig config;
+  double share;  // of what the arch reaches with mma.sync, when tiles are full and loads keep up
+};
+
 struct QuantizeCandidate {
   QuantizeConfig config;
   double gigabytes_per_s;  // reads and writes together, large buffers, H200
@@ -24,6 +29,7 @@ struct QuantizeCandidate {
 
 // In table order: ties go to the earlier row.
 const std::vector<GemmCandidate>& gemm_candidates();
+const std::vector<PortableCandidate>& portable_candidates();
 const std::vector<QuantizeCandidate>& quantize_candidates(const Problem& problem);
 
 }  // namespace octet

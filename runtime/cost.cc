@@ -49,18 +49,28 @@ double mean_of_ceil(double middle, double spread, double unit) {
   return (integral_of_ceil(high, unit) - integral_of_ceil(low, unit)) / (high - low);
 }
 
-double last_rows(int index) { return static_cast<double>(kBucketRows) * index; }
-double middle_rows(int index) { return last_rows(index) - kBucketRows / 2.0; }
+double middle_rows(int index) { return static_cast<double>(first_rows(index) - 1 + last_rows(index)) / 2; }
+double width_rows(int index) { return static_cast<double>(last_rows(index) - first_rows(index) + 1); }
 
-double tile_us(const Problem& problem, const GemmCandidate& candidate) {
+// Rows and columns of D that a block covers.
+int rows_of_tile(const GemmConfig& config) { return config.swapped ? config.block_n : config.block_m; }
+int columns_of_tile(const GemmConfig& config) { return config.swapped ? config.block_m : config.block_n; }
+
+// What a tile sums over: K, or for wgrad the rows of a group.
+double inner_size(const Problem& problem, int index) {
+  if (problem.op == Operation::wgrad) return std::max(middle_rows(index), static_cast<double>(kScaleBlock));
+  return static_cast<double>(round_up(problem.k, kScaleBlock));
+}
+
+double tile_us(const Problem& problem, const GemmCandidate& candidate, int index) {
   const GemmConfig& config = candidate.config;
-  const double k = static_cast<double>(round_up(problem.k, kScaleBlock));
-  const double rate = candidate.tflops * 1e6 / kReferenceMultiprocessors;
-  return 2.0 * config.block_m * config.block_n * k / rate + candidate.tile_overhead_us;
+  const double rate = candidate.tflops * 1e6 / kReferenceMultiprocessors / config.blocks_per_sm;
+  return 2.0 * config.block_m * config.block_n * inner_size(problem, index) / rate + candidate.tile_overhead_us;
 }
 
 double weights_us(const Problem& problem, const GemmConfig& config, int index) {
-  const double tiles = tiles_per_group(index, config.block_m, problem.g);
+  if (problem.op == Operation::wgrad) return 0;
+  const double tiles = tiles_per_group(index, rows_of_tile(config), problem.g);
   const double copies = config.cluster_m > 1 ? 1 : std::clamp(tiles, 1.0, 2.0);
   return static_cast<double>(problem.g) * static_cast<double>(problem.n) * static_cast<double>(problem.k) * copies /
          kWeightsRate;
@@ -68,35 +78,58 @@ double weights_us(const Problem& problem, const GemmConfig& config, int index) {
 
 // How far the sum of all groups may be from its middle: the bucket's width, or what is left of the groups' own spread.
 double spread_of_total(std::int64_t groups, int index) {
-  return std::max(kBucketRows / 2.0 / middle_rows(index), kSpread / std::sqrt(static_cast<double>(groups)));
+  return std::max(width_rows(index) / 2 / middle_rows(index), kSpread / std::sqrt(static_cast<double>(groups)));
 }
 
 double waves(const Problem& problem, const GemmConfig& config, const DeviceFacts& device, int index) {
-  const auto clusters_n = static_cast<double>(ceil_div(problem.n, std::int64_t{config.block_n} * config.cluster_n));
-  const double clusters = static_cast<double>(problem.g) * tiles_per_group(index, config.block_m, problem.g) *
-                          clusters_n / config.cluster_m;
-  const double at_once = std::max(1, device.sm_count / (config.cluster_m * config.cluster_n));
-  if (problem.g == 1) return std::ceil(clusters / at_once);  // exact: every M of a bucket needs the same tiles
+  const bool wgrad = problem.op == Operation::wgrad;
+  const std::int64_t columns = wgrad ? problem.k : problem.n;
+  const auto clusters_n =
+      static_cast<double>(ceil_div(columns, std::int64_t{columns_of_tile(config)} * config.cluster_n));
+  const double row_tiles = wgrad ? static_cast<double>(ceil_div(problem.n, config.block_m))
+                                 : tiles_per_group(index, rows_of_tile(config), problem.g);
+  const double clusters = static_cast<double>(problem.g) * row_tiles * clusters_n / config.cluster_m;
+  const double at_once = std::max(1, device.sm_count * config.blocks_per_sm / (config.cluster_m * config.cluster_n));
+  if (wgrad || problem.g == 1) return std::ceil(clusters / at_once);  // exact, and the same for every M of a bucket
   return mean_of_ceil(clusters, spread_of_total(problem.g, index), at_once);
 }
 
 double dram_us(const Problem& problem, int index) {
   const auto g = static_cast<double>(problem.g), n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);
-  const double rows = g * middle_rows(index);
-  return (g * n * k + rows * k + 2 * rows * n) / kDramRate;
+  const double rows = g * middle_rows(index), element = size_bytes(problem.d.value_or(DType::bf16));
+  if (problem.op == Operation::wgrad) return (rows * (n + k) + element * g * n * k) / kDramRate;
+  return (g * n * k + rows * k + element * rows * n) / kDramRate;
 }
 
 }  // namespace
 
 double tiles_per_group(int index, int block_m, std::int64_t groups) {
-  if (groups == 1) return std::ceil(last_rows(index) / block_m);
+  if (groups == 1) return std::ceil(static_cast<double>(last_rows(index)) / block_m);
   return mean_of_ceil(middle_rows(index), kSpread, block_m);
 }
 
 double gemm_cost_us(const Problem& problem, const GemmCandidate& candidate, const DeviceFacts& device, int index) {
-  const double compute = waves(problem, candidate.config, device, index) * tile_us(problem, candidate);
+  const double compute = waves(problem, candidate.config, device, index) * tile_us(problem, candidate, index);
   const double weights = weights_us(problem, candidate.config, index);
   return kLaunchUs + std::max(compute + weights, dram_us(problem, index)) + kTieBreak * compute;
+}
+
+double portable_cost_us(const Problem& problem, const PortableCandidate& candidate, const DeviceFacts& device,
+                        int index) {
+  constexpr double kRate = 2.0e6;  // FLOP per microsecond of one multiprocessor, FP8 through mma.sync
+  constexpr double kTileUs = 2;
+  const PortableConfig& config = candidate.config;
+  const bool wgrad = problem.op == Operation::wgrad;
+  const auto g = static_cast<double>(problem.g), n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);
+  const double rows = middle_rows(index);
+  const double row_tiles = wgrad ? std::ceil(n / config.block_m) : tiles_per_group(index, config.block_m, problem.g);
+  const double tiles = g * row_tiles * std::ceil((wgrad ? k : n) / config.block_n);
+  const double tile_us =
+      2.0 * config.block_m * config.block_n * (wgrad ? rows : k) / (kRate * candidate.share) + kTileUs;
+  const double outputs = wgrad ? g * n * k : g * rows * n, inputs = g * rows * k + (wgrad ? g * rows * n : g * n * k);
+  const double memory = (inputs + 2 * outputs) / kDramRate;
+  const double compute = std::ceil(tiles / std::max(1, device.sm_count)) * tile_us;
+  return kLaunchUs + std::max(compute, memory) + kTieBreak * compute;
 }
 
 double quantize_cost_us(const Problem& problem, const QuantizeCandidate& candidate, const DeviceFacts& device,

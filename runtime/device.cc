@@ -38,21 +38,65 @@ bool is_real(const std::string& text) {
   });
 }
 
+// What a block may use, with the multiprocessors of the arch's reference part.
+struct Part {
+  const char* number;
+  int sm_count, shared_memory_per_block, shared_memory_per_sm;
+};
+constexpr int kKiB = 1024;
+constexpr Part kParts[] = {
+    {"90a", 132, 227 * kKiB, 228 * kKiB},  // H200
+    {"90", 132, 227 * kKiB, 228 * kKiB},
+    {"89", 142, 99 * kKiB, 100 * kKiB},     // L40S; the first arch that multiplies FP8
+    {"100a", 148, 227 * kKiB, 228 * kKiB},  // B200
+    {"100", 148, 227 * kKiB, 228 * kKiB},
+    {"103a", 148, 227 * kKiB, 228 * kKiB},  // B300
+    {"103", 148, 227 * kKiB, 228 * kKiB},
+    {"120a", 188, 99 * kKiB, 100 * kKiB},  // RTX PRO 6000
+    {"120", 188, 99 * kKiB, 100 * kKiB},
+    {"121a", 48, 99 * kKiB, 100 * kKiB},  // GB10
+    {"121", 48, 99 * kKiB, 100 * kKiB},
+};
+
+const Part* find_part(const std::string& number) {
+  const auto found =
+      std::find_if(std::begin(kParts), std::end(kParts), [&](const Part& part) { return number == part.number; });
+  return found == std::end(kParts) ? nullptr : found;
+}
+
+std::string known_archs() {
+  std::string names;
+  for (const Part& part : kParts) names += fmt::format("{}sm_{}", names.empty() ? "" : ", ", part.number);
+  return names;
+}
+
 }  // namespace
 
 DeviceFacts DeviceFacts::for_arch(std::string_view arch) {
-  if (arch == "sm_90a") return {};  // the members' defaults are an H200's facts
   const std::string number = bare(arch);
+  const Part* part = find_part(number);
+  if (part != nullptr && arch == "sm_" + number) {
+    DeviceFacts facts;
+    facts.arch = arch;
+    facts.sm_count = part->sm_count;
+    facts.shared_memory_per_block = part->shared_memory_per_block;
+    facts.shared_memory_per_sm = part->shared_memory_per_sm;
+    return facts;
+  }
   if (number == "90" || number == "90a") {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("arch {}: write sm_90a; wgmma and setmaxnreg exist only in that target", quoted(arch)));
   }
+  if (part != nullptr) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("arch {}: write sm_{}", quoted(arch), number));
+  }
   if (is_real(number)) {
     throw Error(ErrorCode::no_kernel,
-                fmt::format("arch {}: no kernel exists for it yet; the archs with kernels are: sm_90a", quoted(arch)));
+                fmt::format("arch {}: no kernel exists for it yet; the archs with kernels are: {}", quoted(arch),
+                            known_archs()));
   }
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("unknown arch {}; the archs with kernels are: sm_90a", quoted(arch)));
+              fmt::format("unknown arch {}; the archs with kernels are: {}", quoted(arch), known_archs()));
 }
 
 }  // namespace octet

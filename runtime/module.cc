@@ -89,6 +89,14 @@ void set_gemm_operands(const Problem& problem, std::int64_t alignment, LoadedKer
   kernel.b = layout_of(b_producer(problem), problem.op == Operation::wgrad ? alignment : 0);
 }
 
+void set_portable(const PortableConfig& config, std::int64_t alignment, LoadedKernel& kernel) {
+  const Problem& problem = kernel.spec.problem;
+  kernel.threads = 32 * config.warps_m * config.warps_n;
+  kernel.blocks_per_sm = portable_blocks_per_sm(config);
+  kernel.shared_bytes = static_cast<int>(portable_shared_memory_bytes(problem, config));
+  set_gemm_operands(problem, alignment, kernel);
+}
+
 void set_shape(LoadedKernel& kernel) {
   const Problem& problem = kernel.spec.problem;
   const std::int64_t alignment = problem.layout == Layout::padded ? problem.al : 0;
@@ -98,6 +106,8 @@ void set_shape(LoadedKernel& kernel) {
     kernel.blocks_per_sm = gemm->blocks_per_sm;
     kernel.shared_bytes = static_cast<int>(gemm_shared_memory_bytes(problem, *gemm));
     set_gemm_operands(problem, alignment, kernel);
+  } else if (const auto* portable = std::get_if<PortableConfig>(&kernel.spec.config)) {
+    set_portable(*portable, alignment, kernel);
   } else {
     const auto& quantize = std::get<QuantizeConfig>(kernel.spec.config);
     kernel.threads = quantize.threads;
@@ -234,21 +244,31 @@ void launch_kernel(const LoadedKernel& kernel, std::int64_t blocks, void* params
   launch_pass(kernel, kernel.kernel, blocks, params, stream);
 }
 
-void launch_pass(const LoadedKernel& kernel, CUkernel pass, std::int64_t blocks, void* params, Stream stream) {
-  CUlaunchAttribute cluster;
-  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.clusterDim.x = static_cast<unsigned>(kernel.cluster);
-  cluster.value.clusterDim.y = 1;
-  cluster.value.clusterDim.z = 1;
+void launch_pass(const LoadedKernel& kernel, CUkernel pass, std::int64_t blocks, void* params, Stream stream,
+                 bool programmatic) {
+  CUlaunchAttribute attributes[2];
+  unsigned count = 0;
+  if (kernel.cluster > 1) {
+    CUlaunchAttribute& cluster = attributes[count++];
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim.x = static_cast<unsigned>(kernel.cluster);
+    cluster.value.clusterDim.y = 1;
+    cluster.value.clusterDim.z = 1;
+  }
+  if (programmatic) {
+    CUlaunchAttribute& early = attributes[count++];
+    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    early.value.programmaticStreamSerializationAllowed = 1;
+  }
   CUlaunchConfig config{};
   config.gridDimX = static_cast<unsigned>(blocks);
   config.gridDimY = config.gridDimZ = 1;
   config.blockDimX = static_cast<unsigned>(kernel.threads);
   config.blockDimY = config.blockDimZ = 1;
-  config.sharedMemBytes = static_cast<unsigned>(kernel.shared_bytes);
+  config.sharedMemBytes = pass == kernel.kernel ? static_cast<unsigned>(kernel.shared_bytes) : 0;
   config.hStream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = kernel.cluster > 1 ? 1 : 0;
+  config.attrs = attributes;
+  config.numAttrs = count;
   void* arguments[] = {params};
   check(Driver::get().cuLaunchKernelEx(&config, reinterpret_cast<CUfunction>(pass), arguments, nullptr),
         "cuLaunchKernelEx");

@@ -66,6 +66,8 @@ void zero_words(void* words, std::int64_t count, Stream stream);
 
 // Launches `blocks` blocks of the kernel's main entry point, or of another one. Call it in a LaunchScope.
 void launch_kernel(const LoadedKernel& kernel, std::int64_t blocks, void* params, Stream stream);
-void launch_pass(const LoadedKernel& kernel, CUkernel pass, std::int64_t blocks, void* params, Stream stream);
+// `programmatic`: may start before what comes before it in the stream has ended (GemmArgs::programmatic).
+void launch_pass(const LoadedKernel& kernel, CUkernel pass, std::int64_t blocks, void* params, Stream stream,
+                 bool programmatic = false);
 
 }  // namespace octet

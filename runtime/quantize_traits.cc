@@ -70,6 +70,8 @@ const char* suffix(Pass pass) noexcept {
       return "_amax";
     case Pass::scales:
       return "_scales";
+    case Pass::pointers:
+      return "_pointers";
     case Pass::main:
       return "";
     case Pass::finish:
@@ -79,6 +81,7 @@ const char* suffix(Pass pass) noexcept {
 }
 
 std::vector<Pass> passes_of(const Problem& problem) {
+  if (problem.weights_by_pointer) return {Pass::pointers, Pass::main};
   if (problem.op != Operation::quantize && problem.op != Operation::activation) return {Pass::main};
   const QuantizeTraits traits(problem);
   std::vector<Pass> passes;

@@ -37,9 +37,10 @@ struct QuantizeTraits {
   bool needs_table = false;      // any of the kernels walks over groups
 };
 
-// Entry points in launch order. The main one has the spec's name, the others that name and a suffix.
-enum class Pass { amax, scales, main, finish };
-const char* suffix(Pass pass) noexcept;  // "_amax", "_scales", "", "_finish"
+// Entry points in launch order. The main one has the spec's name, the others that name and a suffix. `pointers` is
+// launched only for pointers that lie on the host.
+enum class Pass { amax, scales, pointers, main, finish };
+const char* suffix(Pass pass) noexcept;  // "_amax", "_scales", "_pointers", "", "_finish"
 std::vector<Pass> passes_of(const Problem& problem);
 
 // Scratch of a launch in bytes from the start of the workspace; a section that is not needed is empty.

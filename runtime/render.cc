@@ -20,6 +20,7 @@ namespace {
 
 Parts parts_of(const Spec& spec) {
   if (const auto* gemm = std::get_if<GemmConfig>(&spec.config)) return gemm_parts(spec, *gemm);
+  if (const auto* portable = std::get_if<PortableConfig>(&spec.config)) return portable_parts(spec, *portable);
   const auto& config = std::get<QuantizeConfig>(spec.config);
   const bool converts = spec.problem.op == Operation::dequantize || spec.problem.op == Operation::convert;
   return converts ? convert_parts(spec, config) : quantize_parts(spec, config);
@@ -29,6 +30,7 @@ std::string entry_names(const Spec& spec) {
   static constexpr std::pair<Pass, const char*> kMacros[] = {{Pass::main, "OCTET_ENTRY"},
                                                              {Pass::amax, "OCTET_AMAX_ENTRY"},
                                                              {Pass::scales, "OCTET_SCALES_ENTRY"},
+                                                             {Pass::pointers, "OCTET_POINTERS_ENTRY"},
                                                              {Pass::finish, "OCTET_FINISH_ENTRY"}};
   const std::vector<Pass> passes = passes_of(spec.problem);
   std::string text;

@@ -10,9 +10,9 @@ void ConfigText::add(const char* name, std::int64_t value, const char* reason) {
 
 const std::set<std::string>& known_facts() {
   static const std::set<std::string> facts = {
-      "rendered", "gemm", "quantize", "convert",
+      "rendered", "gemm", "portable", "quantize", "convert",
       // where groups lie
-      "packed", "padded", "masked", "uniform", "splits_i32", "splits_i64", "splits_sizes", "splits_ends",
+      "packed", "padded", "masked", "uniform", "dense", "splits_i32", "splits_i64", "splits_sizes", "splits_ends",
       "splits_starts", "prefix_sums", "from_ends", "from_starts", "group_table", "row_range", "row_groups",
       "whole_extent", "sub_blocks", "strips_by_group", "find_entry", "visit_groups", "one_shot", "tile_walk",
       // gemm.cu
@@ -21,6 +21,12 @@ const std::set<std::string>& known_facts() {
       "left_e5m2_right_e5m2", "left_vector", "right_vector", "token_vector", "left_token_vector", "right_token_vector",
       "weight_vector", "weight_columns", "tile_scales", "sfb_turned", "streamed_scales", "block_scales", "row_factors",
       "group_scales", "row_scales", "scaled_output", "acc", "reduce", "fastacc", "checked",
+      // gemm_portable.cu
+      "b_e4m3", "b_e5m2", "whole_scales", "promote", "reads_d", "reads_fp16", "pointers", "programmatic",
+      "first_blocks", "group_blocks", "sfa_per_group", "sfa_per_row", "sfa_mn_major", "sfa_k_major", "sfa_col_mn_major",
+      "sfa_block2d", "sfa_mx_compact", "sfa_swizzled", "sfb_per_group", "sfb_per_row", "sfb_mn_major", "sfb_k_major",
+      "sfb_col_mn_major", "sfb_block2d", "sfb_block2d_t", "sfb_mx_compact", "sfb_col_mx_compact", "sfb_swizzled",
+      "sfb_mx_32x32",
       // element types
       "in_bf16", "in_fp16", "in_f32", "out_e4m3", "out_e5m2", "d_fp16",
       // what is quantized
@@ -45,8 +51,7 @@ const std::set<std::string>& known_facts() {
 
 void add_splits_facts(const Problem& problem, std::set<std::string>& facts) {
   facts.insert(to_string(problem.layout));
-  if (problem.layout == Layout::uniform) return;
-  if (problem.layout == Layout::dense) facts.insert("packed");  // one group of all rows
+  if (problem.layout == Layout::uniform || problem.layout == Layout::dense) return;
   const bool masked = problem.layout == Layout::masked;
   facts.insert(problem.splits.is_i64 ? "splits_i64" : "splits_i32");
   switch (problem.splits.form) {

@@ -31,6 +31,7 @@ const std::set<std::string>& known_facts();
 void add_splits_facts(const Problem& problem, std::set<std::string>& facts);
 
 Parts gemm_parts(const Spec& spec, const GemmConfig& config);          // gemm and wgrad
+Parts portable_parts(const Spec& spec, const PortableConfig& config);  // gemm and wgrad
 Parts quantize_parts(const Spec& spec, const QuantizeConfig& config);  // quantize and activation
 Parts convert_parts(const Spec& spec, const QuantizeConfig& config);   // dequantize and convert
 

@@ -27,6 +27,7 @@ struct Facts {
   const Config* config = nullptr;  // set for config rules
 
   const GemmConfig& gemm() const { return std::get<GemmConfig>(*config); }
+  const PortableConfig& portable() const { return std::get<PortableConfig>(*config); }
   const QuantizeConfig& quantize() const { return std::get<QuantizeConfig>(*config); }
 };
 
@@ -41,8 +42,9 @@ enum class Subject {
   gemm,
   quantize,
   convert,
-  rows
-};  // quantize: and activation; convert: and dequantize; rows: those four
+  rows,
+  portable
+};  // gemm: and wgrad; quantize: and activation; convert: and dequantize; rows: those four; portable: its configs alone
 // What a refusal means: it can never be, or no kernel of this build does it yet.
 enum class Verdict { illegal, unsupported };
 
@@ -80,9 +82,19 @@ constexpr Keys kQuantizeWeightsTakes = {
     {"act=", "gate=", "il=", "dir=", "+bias", "+probs", "+grad", "+dbias", "+noop", "+amax", "+given"}};
 constexpr Keys kActivateWeightsTakes = {{"gate=", "il=", "+bias", "+probs", "+grad", "+dbias", "+noop"}};
 constexpr Keys kActivationTakes = {{"gate=", "il=", "splits=", "+bias", "+probs", "+grad", "+dbias", "+noop"}};
+constexpr Keys kGemmTakes = {{"dir=", "splits=", "w=", "+bias", "+acc", "+fastacc", "+checked"}};
+constexpr Keys kDenseGemmTakes = {{"dir=", "w=", "+bias", "+acc", "+fastacc"}};
+constexpr Keys kWgradTakes = {{"splits=", "w=", "+acc", "+fastacc", "+checked"}};
+constexpr Keys kDenseWgradTakes = {{"w=", "+acc", "+fastacc"}};
 constexpr Family kFamilies[] = {
-    {Operation::gemm, Layout::packed, {{"g", "n", "k", "a=", "b=", "d="}}, {{"splits="}}},
-    {Operation::gemm, Layout::padded, {{"g", "n", "k", "al", "a=", "b=", "d="}}, {{"splits="}}},
+    {Operation::gemm, Layout::packed, {{"g", "n", "k", "a=", "b=", "d="}}, kGemmTakes},
+    {Operation::gemm, Layout::padded, {{"g", "n", "k", "al", "a=", "b=", "d="}}, kGemmTakes},
+    {Operation::gemm, Layout::masked, {{"g", "m", "n", "k", "a=", "b=", "d="}}, kGemmTakes},
+    {Operation::gemm, Layout::dense, {{"g", "n", "k", "a=", "b=", "d="}}, kDenseGemmTakes},
+    {Operation::wgrad, Layout::packed, {{"g", "n", "k", "a=", "b=", "d="}}, kWgradTakes},
+    {Operation::wgrad, Layout::padded, {{"g", "n", "k", "al", "a=", "b=", "d="}}, kWgradTakes},
+    {Operation::wgrad, Layout::masked, {{"g", "m", "n", "k", "a=", "b=", "d="}}, kWgradTakes},
+    {Operation::wgrad, Layout::dense, {{"g", "n", "k", "a=", "b=", "d="}}, kDenseWgradTakes},
     {Operation::quantize, Layout::packed, {{"g", "c", "in=", "out="}}, kQuantizeTakes},
     {Operation::quantize, Layout::padded, {{"g", "c", "al", "in=", "out="}}, kQuantizeTakes},
     {Operation::quantize, Layout::masked, {{"g", "m", "c", "in=", "out="}}, kQuantizeTakes},
@@ -147,22 +159,57 @@ std::vector<std::string_view> implemented_layouts(Operation op) {
   return names;
 }
 
-std::vector<std::string_view> given_flags(const Problem& problem) {
-  std::vector<std::string_view> flags = given_items(problem);
-  flags.erase(std::remove_if(flags.begin(), flags.end(), [](std::string_view key) { return key.front() != '+'; }),
-              flags.end());
-  return flags;
-}
-
 std::string kind_of(const Problem& problem) {
   return fmt::format("{}.{}", to_string(problem.op), to_string(problem.layout));
 }
 
 // ---- Pieces of predicates and messages.
 
-// "type:granularity", the part of a recipe that a kernel's arithmetic depends on.
-bool is_scheme(const Recipe& recipe, DType type, Granularity granularity) {
-  return recipe.type == type && recipe.granularity == granularity;
+bool is_gemm(Operation op) { return op == Operation::gemm || op == Operation::wgrad; }
+
+// Whether a GEMM multiplies operands of these granularities. Of wgrad both lie along the tokens.
+bool is_pair(Operation op, Granularity a, Granularity b) {
+  switch (a) {
+    case Granularity::tensor:
+    case Granularity::row:
+      return b == a;
+    case Granularity::block_1x128:
+      return b == a || b == Granularity::block_128x128;
+    case Granularity::mx_1x32:
+      return b == a || (b == Granularity::mx_32x32 && op == Operation::gemm);
+    default:
+      return false;
+  }
+}
+
+// Scale layouts of A and B of a GEMM: those that the quantizers of both write.
+std::vector<ScaleLayout> scale_layouts_of(Granularity granularity, Layout layout);
+std::vector<ScaleLayout> scale_layouts_of_operand(const Problem& problem, bool is_b) {
+  const bool weights = is_b && problem.op == Operation::gemm;
+  const bool columnwise = problem.op == Operation::wgrad || (weights && problem.dir == Direction::col);
+  const Granularity granularity = is_b ? problem.b->granularity : problem.a->granularity;
+  if (columnwise && granularity == Granularity::block_1x128) return {ScaleLayout::mn_major};  // as col_mn_major
+  return scale_layouts_of(granularity, weights ? Layout::uniform : problem.layout);
+}
+bool has_scale_layout(const Problem& problem, bool is_b) {
+  const std::vector<ScaleLayout> layouts = scale_layouts_of_operand(problem, is_b);
+  return std::find(layouts.begin(), layouts.end(), is_b ? problem.b->scale_layout : problem.a->scale_layout) !=
+         layouts.end();
+}
+
+// Scales that the kernel made for sm_90a reads: along rows through tensor maps, of blocks a tile ahead, of groups and
+// rows at the end.
+bool wgmma_reads(const Recipe& recipe) {
+  switch (recipe.scale_layout) {
+    case ScaleLayout::mn_major:
+    case ScaleLayout::block2d:
+    case ScaleLayout::block2d_t:
+    case ScaleLayout::per_group:
+    case ScaleLayout::per_row:
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool is_fp8(const Recipe& recipe) { return recipe.type == DType::e4m3 || recipe.type == DType::e5m2; }
@@ -214,10 +261,6 @@ std::vector<Recipe> recipes_of(const Problem& problem) {
   return recipes;
 }
 
-bool has_default_scales(const Recipe& recipe) {
-  return recipe.scale_layout == default_scale_layout(recipe.granularity);
-}
-
 const char* columns_name(const Problem& problem) { return problem.layout == Layout::uniform ? "K" : "C"; }
 
 std::int64_t weight_scales(const Problem& problem) {
@@ -247,19 +290,25 @@ Advice too_large(const char* name, std::int64_t value, std::int64_t limit, const
   return {fmt::format("{}={}: more than {}", name, value, limit), next};
 }
 
+std::int64_t columns_of_d(const Problem& problem) { return problem.op == Operation::wgrad ? problem.k : problem.n; }
+
 // Columns of D that a grid of this config covers.
 std::int64_t covered_columns(const Facts& f) {
-  return round_up(f.problem.n, std::int64_t{f.gemm().block_n} * f.gemm().cluster_n);
+  return round_up(columns_of_d(f.problem), std::int64_t{f.gemm().block_n} * f.gemm().cluster_n);
 }
 
 std::int64_t accumulators_per_thread(const GemmConfig& config) {
   return std::int64_t{config.block_m / config.warpgroups_m} * (config.block_n / config.warpgroups_n) / 128;
 }
 
-// With two math warpgroups a thread has 240 registers. One shares the multiprocessor with a second block, three with
-// each other: 208 and 160.
-std::int64_t accumulators_that_fit(const GemmConfig& config) {
-  return config.warpgroups_m * config.warpgroups_n == 2 ? 128 : 64;
+// What a thread has for accumulators, beside one partial sum and the scales of its columns. With two math warpgroups
+// a thread has 232 registers or more, with three of them 152; one shares the multiprocessor with other blocks.
+std::int64_t accumulators_that_fit(const Facts& f) {
+  const GemmConfig& c = f.gemm();
+  const int warpgroups = c.warpgroups_m * c.warpgroups_n;
+  if (c.swapped) return c.blocks_per_sm == 1 ? 64 : c.blocks_per_sm == 2 ? 32 : 16;
+  const bool scaled_columns = f.problem.b->granularity == Granularity::block_1x128;
+  return warpgroups == 2 ? 128 : warpgroups == 3 && scaled_columns ? 0 : 64;
 }
 
 // What the resident blocks take; the system keeps some of each block's for itself.
@@ -271,14 +320,15 @@ std::int64_t resident_shared_bytes(const Facts& f) {
 using enum Scope;
 using enum Verdict;
 constexpr Subject any = Subject::any, gemm = Subject::gemm, quantize = Subject::quantize, convert = Subject::convert,
-                  rows = Subject::rows;
+                  rows = Subject::rows, portable = Subject::portable;
 
 const Rule kRules[] = {
     // ---- What is implemented.
-    {"arch.implemented", problem, any, unsupported, "the kernels use wgmma, setmaxnreg and TMA as sm_90a has them",
-     [](const Facts& f) { return f.device.arch == "sm_90a"; },
+    {"arch.implemented", problem, any, unsupported, "the quantizers are made for sm_90a; the portable GEMM is not",
+     [](const Facts& f) { return f.device.arch == "sm_90a" || is_gemm(f.problem.op); },
      [](const Facts& f) -> Advice {
-       return {fmt::format("arch '{}': no kernel for it yet", f.device.arch), "use sm_90a"};
+       return {fmt::format("arch '{}': no kernel for {} on it yet", f.device.arch, to_string(f.problem.op)),
+               "use sm_90a"};
      }},
     {"operation.implemented", problem, any, unsupported, "an operation needs a kernel template",
      [](const Facts& f) { return contains(implemented_operations(), to_string(f.problem.op)); },
@@ -292,13 +342,6 @@ const Rule kRules[] = {
        return {fmt::format("{}: no kernel for this layout yet", kind_of(f.problem)),
                fmt::format("use {}", fmt::join(implemented_layouts(f.problem.op), " or "))};
      }},
-    {"flag.implemented", problem, gemm, unsupported, "a flag changes what a kernel computes",
-     [](const Facts& f) { return f.problem.flags == 0; },
-     [](const Facts& f) -> Advice {
-       return {
-           fmt::format("{}: not implemented for {} yet", fmt::join(given_flags(f.problem), " "), kind_of(f.problem)),
-           "leave it out"};
-     }},
     {"activation.implemented", problem, gemm, unsupported, "no GEMM fuses an activation yet",
      [](const Facts& f) { return f.problem.act == Activation::none; },
      [](const Facts& f) -> Advice {
@@ -310,12 +353,6 @@ const Rule kRules[] = {
      [](const Facts& f) -> Advice {
        return {fmt::format("out={}: not implemented for {} yet", to_string(*f.problem.out), kind_of(f.problem)),
                "write d=bf16 and quantize it with a quantize problem"};
-     }},
-    {"weights.implemented", problem, gemm, unsupported, "B is read through one tensor map over [G*N, K]",
-     [](const Facts& f) { return !f.problem.weights_by_pointer; },
-     [](const Facts& f) -> Advice {
-       return {fmt::format("w=pointers: not implemented for {} yet", kind_of(f.problem)),
-               "put the weights of all groups in one buffer [G, N, K]"};
      }},
 
     // ---- Every item that is needed, and no other.
@@ -343,41 +380,56 @@ const Rule kRules[] = {
      }},
 
     // ---- Recipes and types.
-    {"recipe.pair", problem, gemm, unsupported,
-     "the kernel multiplies one scale per row of A with one per 128 rows of B",
+    {"recipe.pair", problem, gemm, unsupported, "scales of A and B multiply block by block",
      [](const Facts& f) {
-       return is_scheme(*f.problem.a, DType::e4m3, Granularity::block_1x128) &&
-              is_scheme(*f.problem.b, DType::e4m3, Granularity::block_128x128);
+       return is_fp8(*f.problem.a) && is_fp8(*f.problem.b) &&
+              is_pair(f.problem.op, f.problem.a->granularity, f.problem.b->granularity);
      },
      [](const Facts& f) -> Advice {
-       return {fmt::format("a={} b={}: no kernel for this pair yet", to_string(*f.problem.a), to_string(*f.problem.b)),
-               "use a=e4m3:1x128 b=e4m3:128x128"};
+       return {fmt::format("a={} b={}: no kernel for this pair", to_string(*f.problem.a), to_string(*f.problem.b)),
+               fmt::format("use e4m3 or e5m2 of tensor and tensor, row and row, 1x128 and 128x128, 1x128 and 1x128, "
+                           "1x32 and 1x32{}",
+                           f.problem.op == Operation::gemm ? ", 1x32 and 32x32" : "")};
      }},
-    {"recipe.power-of-two", problem, gemm, unsupported, "producer and consumer agree on how scales are rounded",
+    {"recipe.power-of-two", problem, gemm, illegal,
+     "the option belongs to f32 scales of blocks; E8M0 scales are powers of two anyway",
+     [](const Facts& f) { return !misplaces_power_of_two(*f.problem.a) && !misplaces_power_of_two(*f.problem.b); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format(":pow2 with a={} b={}", to_string(*f.problem.a), to_string(*f.problem.b)),
+               "leave :pow2 out"};
+     }},
+    {"scale-layout.of-operand", problem, gemm, illegal, "operands lie as their quantizers write them",
+     [](const Facts& f) { return has_scale_layout(f.problem, false) && has_scale_layout(f.problem, true); },
+     [](const Facts& f) -> Advice {
+       const bool is_b = has_scale_layout(f.problem, false);
+       const Recipe& recipe = is_b ? *f.problem.b : *f.problem.a;
+       return {fmt::format("@{} of {} as {} of {}: no such scales", to_string(recipe.scale_layout),
+                           to_string(recipe.granularity), is_b ? "b" : "a", kind_of(f.problem)),
+               fmt::format("use {}", fmt::join(names_of(scale_layouts_of_operand(f.problem, is_b)), " or "))};
+     }},
+    {"type.of-output", problem, gemm, illegal, "the epilogue rounds once, from f32",
+     [](const Facts& f) { return is_input_type(*f.problem.d); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("d={}: not a type of D", to_string(*f.problem.d)), "use d=bf16, fp16 or f32"};
+     }},
+    {"flag.fastacc-of-whole-scales", problem, gemm, illegal, "scales of blocks are applied block by block",
      [](const Facts& f) {
-       const std::vector<Recipe> recipes = recipes_of(f.problem);
-       return std::none_of(recipes.begin(), recipes.end(), [](const Recipe& recipe) { return recipe.power_of_two; });
+       const Granularity granularity = f.problem.a->granularity;
+       return !f.problem.has(Flag::fastacc) || granularity == Granularity::tensor || granularity == Granularity::row;
      },
      [](const Facts& f) -> Advice {
-       return {fmt::format(":pow2 is not implemented for {} yet", kind_of(f.problem)), "leave it out"};
+       return {fmt::format("+fastacc with a={}", to_string(*f.problem.a)),
+               "use recipes tensor or row, or leave it out"};
      }},
-    {"scale-layout.implemented", problem, gemm, unsupported, "scales are read as mn_major and block2d",
-     [](const Facts& f) {
-       const std::vector<Recipe> recipes = recipes_of(f.problem);
-       return std::all_of(recipes.begin(), recipes.end(), has_default_scales);
-     },
+    {"gemm.one-direction", problem, gemm, illegal, "one call reads one copy of the weights",
+     [](const Facts& f) { return f.problem.dir != Direction::row_col; },
      [](const Facts& f) -> Advice {
-       const std::vector<Recipe> recipes = recipes_of(f.problem);
-       const Recipe& recipe = *std::find_if_not(recipes.begin(), recipes.end(), has_default_scales);
-       return {fmt::format("@{}: not implemented for {} of {} yet", to_string(recipe.scale_layout),
-                           to_string(recipe.granularity), kind_of(f.problem)),
-               fmt::format("use @{}, which is the default", to_string(default_scale_layout(recipe.granularity)))};
+       return {fmt::format("dir={}", direction_text(f.problem.dir)), "use dir=row, the default, or dir=col"};
      }},
-    {"type.of-output", problem, gemm, unsupported, "the epilogue rounds to bf16",
-     [](const Facts& f) { return f.problem.d == DType::bf16; },
+    {"dense.one-group", problem, gemm, illegal, "dense is one group that fills the buffer",
+     [](const Facts& f) { return f.problem.layout != Layout::dense || f.problem.g == 1; },
      [](const Facts& f) -> Advice {
-       return {fmt::format("d={}: not implemented for {} yet", to_string(*f.problem.d), kind_of(f.problem)),
-               "use d=bf16"};
+       return {fmt::format("G={} of {}", f.problem.g, kind_of(f.problem)), "use g1, or packed groups"};
      }},
     {"type.of-input", problem, quantize, illegal, "what is quantized comes from a 16-bit or 32-bit type",
      [](const Facts& f) { return is_input_type(*f.problem.in); },
@@ -581,6 +633,12 @@ const Rule kRules[] = {
     {"gemm.k-multiple-of-16", problem, gemm, illegal, "rows of FP8 operands are 16-byte multiples, as TMA needs",
      [](const Facts& f) { return f.problem.k % 16 == 0; },
      [](const Facts& f) { return not_a_multiple("K", f.problem.k, 16); }},
+    {"gemm.dir-col-n-multiple-of-16", problem, gemm, illegal, "the quantizer of the weights' other axis needs it",
+     [](const Facts& f) { return f.problem.dir == Direction::row || f.problem.n % 16 == 0; },
+     [](const Facts& f) { return not_a_multiple("N", f.problem.n, 16); }},
+    {"wgrad.n-multiple-of-16", problem, gemm, illegal, "the quantizer of A needs it",
+     [](const Facts& f) { return f.problem.op != Operation::wgrad || f.problem.n % 16 == 0; },
+     [](const Facts& f) { return not_a_multiple("N", f.problem.n, 16); }},
     {"gemm.k-at-most-262144", problem, gemm, illegal, "the scales of B along K stay in shared memory",
      [](const Facts& f) { return f.problem.k <= kMaxGemmK; },
      [](const Facts& f) { return too_large("K", f.problem.k, kMaxGemmK, "split K and add the results"); }},
@@ -632,6 +690,23 @@ const Rule kRules[] = {
      [](const Facts& f) -> Advice {
        return {fmt::format("config '{}' is not one of a GEMM", to_string(*f.config)), "use a GemmConfig"};
      }},
+    {"gemm.wgmma-arch", config, gemm, unsupported, "wgmma, setmaxnreg and TMA as sm_90a has them",
+     [](const Facts& f) { return f.device.arch == "sm_90a"; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("arch '{}'", f.device.arch), "use sm_90a, or a portable config"};
+     }},
+    {"gemm.wgmma-scales", config, gemm, unsupported, "scales come through tensor maps, or a tile ahead",
+     [](const Facts& f) { return wgmma_reads(*f.problem.a) && wgmma_reads(*f.problem.b); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("a={} b={}: not with wgmma yet", to_string(*f.problem.a), to_string(*f.problem.b)),
+               "use mn_major, block2d or block2d_t scales for speed, or a portable config"};
+     }},
+    {"gemm.wgmma-weights", config, gemm, unsupported, "B is read, and D of wgrad written, through one tensor map",
+     [](const Facts& f) { return !f.problem.weights_by_pointer; },
+     [](const Facts&) -> Advice {
+       return {"w=pointers: not with wgmma yet",
+               "put the tensors of all groups in one buffer, or use a portable config"};
+     }},
     {"gemm.warpgroups-1-to-3", config, gemm, illegal, "the registers of a multiprocessor hold three math warpgroups",
      [](const Facts& f) {
        const GemmConfig& c = f.gemm();
@@ -655,18 +730,38 @@ const Rule kRules[] = {
                            f.gemm().warpgroups_m),
                fmt::format("use a multiple of {} rows", 64 * f.gemm().warpgroups_m)};
      }},
+    {"gemm.swapped-shape", config, gemm, illegal, "a tile's tokens are the columns of one matrix instruction",
+     [](const Facts& f) {
+       const GemmConfig& c = f.gemm();
+       const bool is_step = c.block_n == 16 || c.block_n == 32 || c.block_n == 64 || c.block_n == 128;
+       return !c.swapped || (is_step && c.warpgroups_n == 1 && c.cluster_m * c.cluster_n == 1 && !c.whole_tile_store);
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("swapped config '{}'", to_string(*f.config)),
+               "use 16, 32, 64 or 128 tokens for block_n, warpgroups along M, no cluster and no whole tiles"};
+     }},
+    {"gemm.swapped-of-forward", config, gemm, illegal, "both operands of a wgrad have many rows",
+     [](const Facts& f) { return !f.gemm().swapped || f.problem.op == Operation::gemm; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("swapped config '{}' for wgrad", to_string(*f.config)), "use one that is not swapped"};
+     }},
+    {"gemm.wgrad-cluster", config, gemm, illegal, "a cluster of a wgrad shares A, along N",
+     [](const Facts& f) { return f.problem.op != Operation::wgrad || f.gemm().cluster_m == 1; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("cluster of {}x{}", f.gemm().cluster_m, f.gemm().cluster_n), "use 1x1 or 1x2"};
+     }},
     {"gemm.warpgroup-owns-128-columns", config, gemm, illegal, "one scale of B covers 128 columns",
-     [](const Facts& f) { return f.gemm().block_n % (128 * f.gemm().warpgroups_n) == 0; },
+     [](const Facts& f) { return f.gemm().swapped || f.gemm().block_n % (128 * f.gemm().warpgroups_n) == 0; },
      [](const Facts& f) -> Advice {
        return {fmt::format("block_n={} over {} warpgroups: not multiples of 128 columns each", f.gemm().block_n,
                            f.gemm().warpgroups_n),
                fmt::format("use a multiple of {} columns", 128 * f.gemm().warpgroups_n)};
      }},
     {"gemm.accumulators-fit-registers", config, gemm, illegal, "accumulators and one partial sum stay in registers",
-     [](const Facts& f) { return accumulators_per_thread(f.gemm()) <= accumulators_that_fit(f.gemm()); },
+     [](const Facts& f) { return accumulators_per_thread(f.gemm()) <= accumulators_that_fit(f); },
      [](const Facts& f) -> Advice {
        return {fmt::format("{} accumulators per thread, {} fit", accumulators_per_thread(f.gemm()),
-                           accumulators_that_fit(f.gemm())),
+                           accumulators_that_fit(f)),
                "use a smaller block"};
      }},
     {"gemm.stages-2-to-16", config, gemm, illegal, "loads run ahead of the math by at least one stage",
@@ -685,11 +780,11 @@ const Rule kRules[] = {
     {"gemm.tile-not-far-wider-than-n", config, gemm, illegal, "columns that D has not are computed for nothing",
      [](const Facts& f) {
        const bool narrowest = f.gemm().block_n * f.gemm().cluster_n == kNarrowestTile;
-       return narrowest || 2 * f.problem.n >= covered_columns(f);
+       return f.gemm().swapped || narrowest || 2 * columns_of_d(f.problem) >= covered_columns(f);
      },
      [](const Facts& f) -> Advice {
-       return {fmt::format("N={}: less than half of the {} columns that the thread blocks cover", f.problem.n,
-                           covered_columns(f)),
+       return {fmt::format("{} columns of D: less than half of the {} that the thread blocks cover",
+                           columns_of_d(f.problem), covered_columns(f)),
                "use a narrower block or no cluster"};
      }},
     {"gemm.shared-memory-fits", config, gemm, illegal, "a thread block has this much shared memory and no more",
@@ -704,9 +799,60 @@ const Rule kRules[] = {
      "grid and registers are made for this many blocks per multiprocessor",
      [](const Facts& f) { return resident_shared_bytes(f) <= f.device.shared_memory_per_sm; },
      [](const Facts& f) -> Advice {
-       return {fmt::format("{} blocks need {} bytes of shared memory, a multiprocessor has {}",
-                           f.gemm().blocks_per_sm, resident_shared_bytes(f), f.device.shared_memory_per_sm),
+       return {fmt::format("{} blocks need {} bytes of shared memory, a multiprocessor has {}", f.gemm().blocks_per_sm,
+                           resident_shared_bytes(f), f.device.shared_memory_per_sm),
                "use a smaller block or fewer stages"};
+     }},
+
+    // ---- Portable configs of the GEMM.
+    {"portable.config-of-gemm", config, portable, illegal, "a config belongs to its operation",
+     [](const Facts& f) { return is_gemm(f.problem.op); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("config '{}' is one of a GEMM", to_string(*f.config)), "use a QuantizeConfig"};
+     }},
+    {"portable.warps-1-to-8", config, portable, illegal, "accumulators of more warps do not fit the registers",
+     [](const Facts& f) {
+       const PortableConfig& c = f.portable();
+       return c.warps_m >= 1 && c.warps_n >= 1 && c.warps_m <= 8 && c.warps_n <= 8 && c.warps_m * c.warps_n <= 8;
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{}x{} warps", f.portable().warps_m, f.portable().warps_n), "use one to eight"};
+     }},
+    {"portable.warp-owns-16x16", config, portable, illegal, "mma is 16 x 8, and two of them share a load of B",
+     [](const Facts& f) {
+       const PortableConfig& c = f.portable();
+       return c.block_m >= 16 && c.block_n >= 16 && c.block_m <= 256 && c.block_n <= 256 &&
+              c.block_m % (16 * c.warps_m) == 0 && c.block_n % (16 * c.warps_n) == 0;
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("block {}x{} over {}x{} warps", f.portable().block_m, f.portable().block_n,
+                           f.portable().warps_m, f.portable().warps_n),
+               "use multiples of 16 rows and columns of each warp, at most 256 in all"};
+     }},
+    {"portable.accumulators-fit-registers", config, portable, illegal, "sums and partial sums stay in registers",
+     [](const Facts& f) {
+       const PortableConfig& c = f.portable();
+       return c.block_m * c.block_n <= 64 * 32 * c.warps_m * c.warps_n;
+     },
+     [](const Facts& f) -> Advice {
+       return {
+           fmt::format("block {}x{}: more than 64 accumulators per thread", f.portable().block_m, f.portable().block_n),
+           "use a smaller block or more warps"};
+     }},
+    {"portable.stages-2-to-16", config, portable, illegal, "loads run ahead of the math by at least one stage",
+     [](const Facts& f) { return f.portable().stages >= 2 && f.portable().stages <= 16; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} stages", f.portable().stages), "use 2 to 16"};
+     }},
+    {"portable.shared-memory-fits", config, portable, illegal, "a thread block has this much shared memory and no more",
+     [](const Facts& f) {
+       return portable_shared_memory_bytes(f.problem, f.portable()) <= f.device.shared_memory_per_block;
+     },
+     [](const Facts& f) -> Advice {
+       return {
+           fmt::format("{} bytes of shared memory, {} has {}", portable_shared_memory_bytes(f.problem, f.portable()),
+                       f.device.arch, f.device.shared_memory_per_block),
+           "use a smaller block or fewer stages"};
      }},
 
     // ---- Configs of the quantizers.
@@ -747,28 +893,33 @@ const Rule kRules[] = {
      }},
 };
 
-bool applies(const Rule& rule, Scope scope, Operation op) {
+bool applies(const Rule& rule, Scope scope, const Facts& facts) {
   if (rule.scope != scope) return false;
+  const bool is_portable = facts.config != nullptr && std::holds_alternative<PortableConfig>(*facts.config);
+  if (is_portable || rule.subject == Subject::portable) return is_portable && rule.subject == Subject::portable;
+  const Operation op = facts.problem.op;
   const bool quantizes = op == Operation::quantize || op == Operation::activation;
   const bool converts = op == Operation::dequantize || op == Operation::convert;
   switch (rule.subject) {
     case Subject::any:
       return true;
     case Subject::gemm:
-      return op == Operation::gemm;
+      return is_gemm(op);
     case Subject::quantize:
       return quantizes;
     case Subject::convert:
       return converts;
     case Subject::rows:
       return quantizes || converts;
+    case Subject::portable:
+      break;
   }
   return false;
 }
 
 std::optional<Refusal> first_refusal(Scope scope, const Facts& facts) {
   for (const Rule& rule : kRules) {
-    if (!applies(rule, scope, facts.problem.op) || rule.holds(facts)) continue;
+    if (!applies(rule, scope, facts) || rule.holds(facts)) continue;
     const Advice advice = rule.says(facts);
     return Refusal{rule.id, fmt::format("{} (rule {}); {}", advice.got, rule.id, advice.next),
                    rule.verdict == illegal ? ErrorCode::invalid_problem : ErrorCode::no_kernel};

@@ -12,6 +12,7 @@
 #include "runtime/cost.h"
 #include "runtime/launch.h"
 #include "runtime/module.h"
+#include "runtime/portable_gemm.h"
 #include "runtime/quantize_traits.h"
 
 namespace octet {
@@ -36,6 +37,7 @@ struct WarmHash {
 
 using LoadedPtr = std::shared_ptr<const LoadedKernel>;
 
+bool is_gemm(const Problem& problem) { return problem.op == Operation::gemm || problem.op == Operation::wgrad; }
 bool is_quantizer(const Problem& problem) {
   return problem.op == Operation::quantize || problem.op == Operation::activation;
 }
@@ -106,8 +108,8 @@ Quantize Runtime::prepare(const QuantizeProblem& problem, Hints hints) {
 }
 
 Gemm Runtime::prepare_gemm(const Problem& problem, Hints hints) {
-  if (problem.op != Operation::gemm) {
-    throw Error(ErrorCode::invalid_argument, "prepare_gemm: not a gemm: " + problem.to_string());
+  if (!is_gemm(problem)) {
+    throw Error(ErrorCode::invalid_argument, "prepare_gemm: neither gemm nor wgrad: " + problem.to_string());
   }
   return Gemm(impl_->prepare(problem, hints));
 }
@@ -127,8 +129,8 @@ Convert Runtime::prepare_convert(const Problem& problem, Hints hints) {
 }
 
 Gemm Runtime::prepare_gemm(const Spec& spec, int device) {
-  if (!std::holds_alternative<GemmConfig>(spec.config)) {
-    throw Error(ErrorCode::invalid_argument, "prepare_gemm: not a gemm: " + spec.name());
+  if (!is_gemm(spec.problem) || std::holds_alternative<QuantizeConfig>(spec.config)) {
+    throw Error(ErrorCode::invalid_argument, "prepare_gemm: neither gemm nor wgrad: " + spec.name());
   }
   return Gemm(impl_->load(spec, resolve_place(device)));
 }
@@ -174,7 +176,8 @@ std::size_t Kernel::workspace_bytes(std::int64_t capacity) const {
   require_loaded(loaded_.get());
   require_capacity(*loaded_, capacity);
   const Problem& problem = loaded_->spec.problem;
-  return is_quantizer(problem) ? static_cast<std::size_t>(quantize_workspace(problem, capacity).bytes) : 0;
+  if (is_quantizer(problem)) return static_cast<std::size_t>(quantize_workspace(problem, capacity).bytes);
+  return static_cast<std::size_t>(portable_workspace_bytes(problem));
 }
 
 std::string to_string(const OperandLayout& layout) {

@@ -10,6 +10,13 @@
 namespace octet {
 namespace {
 
+bool is_gemm(const Problem& problem) { return problem.op == Operation::gemm || problem.op == Operation::wgrad; }
+
+// Whether the configs of the kernel that is made for sm_90a are among the candidates, in front of the portable ones.
+bool has_wgmma_configs(const Problem& problem, const DeviceFacts& device) {
+  return is_gemm(problem) && device.arch == "sm_90a";
+}
+
 std::vector<Candidate> candidates_of(const Problem& problem, const DeviceFacts& device) {
   std::vector<Candidate> candidates;
   const auto add = [&](const auto& table) {
@@ -17,18 +24,21 @@ std::vector<Candidate> candidates_of(const Problem& problem, const DeviceFacts& 
       candidates.push_back({{problem, row.config, device.arch}, refuse_config(problem, row.config, device)});
     }
   };
-  if (problem.op == Operation::gemm) {
-    add(gemm_candidates());
+  if (is_gemm(problem)) {
+    if (has_wgmma_configs(problem, device)) add(gemm_candidates());
+    add(portable_candidates());
   } else {
     add(quantize_candidates(problem));
   }
   return candidates;
 }
 
-// `row` is the candidate's place in its table.
+// `row` is the candidate's place among all of them.
 double cost_us(const Problem& problem, const DeviceFacts& device, std::size_t row, int index) {
-  return problem.op == Operation::gemm ? gemm_cost_us(problem, gemm_candidates()[row], device, index)
-                                       : quantize_cost_us(problem, quantize_candidates(problem)[row], device, index);
+  if (!is_gemm(problem)) return quantize_cost_us(problem, quantize_candidates(problem)[row], device, index);
+  const std::size_t made_for_arch = has_wgmma_configs(problem, device) ? gemm_candidates().size() : 0;
+  if (row < made_for_arch) return gemm_cost_us(problem, gemm_candidates()[row], device, index);
+  return portable_cost_us(problem, portable_candidates()[row - made_for_arch], device, index);
 }
 
 // Of the legal candidates, in table order.

@@ -1,6 +1,7 @@
 #include "runtime/shared_memory.h"
 
 #include "runtime/gemm_traits.h"
+#include "runtime/portable_traits.h"
 
 namespace octet {
 namespace {
@@ -23,6 +24,11 @@ std::int64_t staging_bytes(const GemmTraits& traits, const GemmConfig& config) {
   return std::int64_t{traits.element_bytes} * config.block_m * config.block_n;
 }
 
+// The portable kernel's table of groups.
+std::int64_t group_table_bytes(std::int64_t groups, bool sub_blocks = false) {
+  return align(8 + (sub_blocks ? 18 : 14) * groups, 4);
+}
+
 }  // namespace
 
 std::int64_t gemm_shared_memory_bytes(const Problem& problem, const GemmConfig& config) {
@@ -37,5 +43,17 @@ std::int64_t gemm_shared_memory_bytes(const Problem& problem, const GemmConfig& 
   bytes += group_table_bytes(traits, problem.g);
   return align(bytes, 1024);
 }
+
+std::int64_t portable_shared_memory_bytes(const Problem& problem, const PortableConfig& config) {
+  const PortableTraits traits(problem);
+  const std::int64_t rows = std::int64_t{config.block_m} + config.block_n;
+  std::int64_t bytes = config.stages * rows * kBlockK;
+  bytes += config.stages * rows * 4 * traits.scales_per_stage;
+  if (traits.group_table) bytes += group_table_bytes(problem.g, traits.sub_blocks);
+  if (traits.first_blocks) bytes += problem.g * 4;
+  return align(bytes, 128);
+}
+
+int portable_blocks_per_sm(const PortableConfig& config) { return config.warps_m * config.warps_n <= 4 ? 2 : 1; }
 
 }  // namespace octet

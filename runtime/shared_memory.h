@@ -12,4 +12,9 @@ namespace octet {
 // impossible config must not wrap into a possible one.
 std::int64_t gemm_shared_memory_bytes(const Problem& problem, const GemmConfig& config);
 
+// The same of templates/gemm_portable.cu.
+std::int64_t portable_shared_memory_bytes(const Problem& problem, const PortableConfig& config);
+// Blocks of this config that a multiprocessor holds at a time: the launch bound and the grid are made for it.
+int portable_blocks_per_sm(const PortableConfig& config);
+
 }  // namespace octet

@@ -29,6 +29,33 @@ struct GemmParams {
 };
 static_assert(sizeof(GemmParams) == 768, "host and device lay out the parameters alike");
 #endif
+#if OCTET_PORTABLE || !OCTET_RENDERED
+// What GemmArgs of octet/runtime.h names, for gemm_portable.cu. Strides count elements from one row to the next.
+struct PortableGemmParams {
+  const void* a;  // rows of K; wgrad: rows of columnwise tokens
+  const void* a_sf;
+  const void* b;  // [G][N] rows of K; wgrad: rows of columnwise tokens
+  const void* b_sf;
+  void* d;                           // rows of N; wgrad: [G][N] rows of K
+  const void* const* b_pointers;     // w=pointers of a gemm: [G], instead of b
+  const void* const* b_sf_pointers;  // [G], instead of b_sf
+  void* const* d_pointers;           // w=pointers of a wgrad: [G], instead of d
+  const void* splits;                // device array, type and form as the problem says; null of dense
+  const void* bias;                  // +bias: [G][N] of D's type
+  int* status;                       // +checked: 4 words, zeros
+  long long capacity;                // rows of the buffers of tokens
+  long long a_stride, b_stride, d_stride;
+  float alpha, beta;
+};
+static_assert(sizeof(PortableGemmParams) == 128, "host and device lay out the parameters alike");
+// Pointers on their way from a host array to the workspace, where the kernel reads them.
+struct PointerParams {
+  const void** to;
+  long long count;
+  const void* pointers[480];  // with the rest less than the 4 KB that every driver takes
+};
+static_assert(sizeof(PointerParams) == 3856, "host and device lay out the parameters alike");
+#endif
 #if OCTET_QUANTIZE || !OCTET_RENDERED
 // Quantizers and activations: what QuantizeArgs of octet/runtime.h names, and scratch. F, C: columns, as there.
 struct QuantizeParams {

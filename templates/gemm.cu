@@ -15,6 +15,9 @@
 // One producer warp feeds a ring of stages by TMA, another hands out tiles and prefetches the weights' 128 x 128
 // scales, math warpgroups multiply and add. Blocks are persistent. Results do not depend on timing: every element is
 // summed by one thread in the order of K, with no atomics.
+#if OCTET_CHECKED
+#include "checked_splits.cuh"
+#endif
 #include "gemm_math.cuh"
 #if OCTET_SWAPPED
 #include "gemm_store_swapped.cuh"
@@ -256,6 +259,12 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
     build_group_table(shared.groups, params.splits, params.capacity, lane, units_of_group);
 #endif
   }
+#if OCTET_CHECKED
+  if (blockIdx.x == 0 && warp == 3 && lane == 0) {
+    wait_for_kernels_before();
+    check_splits(params.status, params.splits, params.capacity);
+  }
+#endif
   if (warp == 1 && lane == 0) {
     // The leader's stages are free when every block of the cluster has read its copy of what is shared.
     shared.ring.init(1, kMathWarps * (rank == 0 ? kCluster : 1));

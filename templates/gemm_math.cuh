@@ -64,7 +64,7 @@ __device__ __forceinline__ Sources sources_of(const abi::GemmParams& params, Sha
 #endif
 #endif
 #if OCTET_STREAMED_SCALES
-  constexpr i32 kScaleColumns = (kColumns + 127) / 128;
+  constexpr i32 kScaleColumns = (kOutputColumns + 127) / 128;
   // Columns past the last have no scales; their products are never stored.
   sources.streamed_sf = params.sfb + static_cast<i64>(tile.first_block) * kScaleColumns +
                         min((tile.column + share.column) / 128, kScaleColumns - 1);
@@ -161,7 +161,7 @@ __device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const Mat
   float partial[kStepRegisters];
   Scales scales;
 #if OCTET_STREAMED_SCALES
-  constexpr i32 kScaleColumns = (kColumns + 127) / 128;
+  constexpr i32 kScaleColumns = (kOutputColumns + 127) / 128;
   const float* streamed = sources.streamed_sf;
   float next_sf = blocks > 0 ? __ldg(streamed) : 0.f;
 #endif

@@ -38,9 +38,9 @@ __device__ __forceinline__ void finish(const abi::GemmParams& params, const Math
     const i32 c = tile.column + column + j * 8 + thread.lane % 4 * 2;
     float column0 = 1.f, column1 = 1.f;
 #if OCTET_ROW_SCALES
-    if (c < kColumns) {
+    if (c < kOutputColumns) {
       const float2 pair =
-          __ldg(reinterpret_cast<const float2*>(params.sfb + static_cast<i64>(tile.group) * kColumns + c));
+          __ldg(reinterpret_cast<const float2*>(params.sfb + static_cast<i64>(tile.group) * kOutputColumns + c));
       column0 = pair.x;
       column1 = pair.y;
     }
@@ -50,8 +50,8 @@ __device__ __forceinline__ void finish(const abi::GemmParams& params, const Math
     v[4 * j + 2] *= factor1 * column0;
     v[4 * j + 3] *= factor1 * column1;
 #if OCTET_BIAS
-    if (c < kColumns) {
-      const float2 bias = load_two(params.bias, static_cast<i64>(tile.group) * kColumns + c);
+    if (c < kOutputColumns) {
+      const float2 bias = load_two(params.bias, static_cast<i64>(tile.group) * kOutputColumns + c);
       v[4 * j] += bias.x;
       v[4 * j + 1] += bias.y;
       v[4 * j + 2] += bias.x;
@@ -59,7 +59,7 @@ __device__ __forceinline__ void finish(const abi::GemmParams& params, const Math
     }
 #endif
 #if OCTET_ACC
-    if (keep != 0.f && c < kColumns) {
+    if (keep != 0.f && c < kOutputColumns) {
       const i64 at = row_of_d(params, tile, first) + c;
       const float2 none = make_float2(0.f, 0.f);
       const float2 old0 = has0 ? load_two(params.d_data, at) : none;
@@ -201,7 +201,7 @@ __device__ __forceinline__ void store_tile(const abi::GemmParams& params, Shared
         continue;
       }
 #endif
-      if (elected && column < kColumns) {
+      if (elected && column < kOutputColumns) {
         store_slab(params, buffer, tile, tile.row + row, column, add);
 #if !OCTET_WHOLE_TILE
         tma_store_commit();

@@ -8,10 +8,8 @@
 
 namespace octet {
 
+#if OCTET_SPLITS_I32 || OCTET_SPLITS_I64
 __device__ __forceinline__ i64 split_at(const void* splits, i32 index) {
-#if OCTET_DENSE
-  return 0x7fffffff;  // one group of all rows that there are
-#endif
 #if OCTET_SPLITS_I64
   return static_cast<const i64*>(splits)[index];
 #endif
@@ -19,6 +17,7 @@ __device__ __forceinline__ i64 split_at(const void* splits, i32 index) {
   return static_cast<const i32*>(splits)[index];
 #endif
 }
+#endif
 
 __device__ __forceinline__ i64 clamp_rows(i64 value, i64 capacity) {
   return value < 0 ? 0 : (value > capacity ? capacity : value);
@@ -201,6 +200,10 @@ __device__ __forceinline__ GroupTotals visit_groups(const void* splits, i64 capa
   i64 ended = lane_end;
 #endif
   const auto rows_of = [&](i32 g, i32& begin, i32& end) {
+#if OCTET_DENSE
+    begin = 0;
+    end = static_cast<i32>(capacity);
+#endif
 #if OCTET_MASKED
     begin = g * config::kMaxM;
     end = begin + static_cast<i32>(clamp_rows(split_at(splits, g), config::kMaxM));

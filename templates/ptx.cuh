@@ -5,11 +5,66 @@
 
 namespace octet {
 
-#if OCTET_GEMM
+#if OCTET_GEMM || OCTET_PORTABLE
 // Address of a shared-memory object in the shared window. (5.1.6 Shared state space, 9.7.9 cvta)
 __device__ __forceinline__ u32 shared_address(const void* pointer) {
   return static_cast<u32>(__cvta_generic_to_shared(pointer));
 }
+#endif
+#if OCTET_PORTABLE
+
+// --- Copies to shared memory (9.7.9.25 cp.async), matrix loads and multiplies (9.7.14.5 ldmatrix, mma) ---
+
+// Of the 16 bytes (or 4) the first `bytes` come from `from`, which is not read for 0; the rest becomes 0.
+__device__ __forceinline__ void copy_async_16(u32 to, const void* from, u32 bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+#if OCTET_BLOCK_SCALES
+__device__ __forceinline__ void copy_async_4(u32 to, const void* from, u32 bytes) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+#endif
+__device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits until at most kPending of this thread's latest groups are under way.
+template <i32 kPending>
+__device__ __forceinline__ void copy_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+// Four matrices of 8 rows of 16 bytes; lane l gives the address of row l % 8 of matrix l / 8.
+__device__ __forceinline__ void ldmatrix_x4(u32 (&m)[4], u32 address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
+               : "r"(address)
+               : "memory");
+}
+#if OCTET_A_E4M3
+#define OCTET_MMA_A "e4m3"
+#endif
+#if OCTET_A_E5M2
+#define OCTET_MMA_A "e5m2"
+#endif
+#if OCTET_B_E4M3
+#define OCTET_MMA_B "e4m3"
+#endif
+#if OCTET_B_E5M2
+#define OCTET_MMA_B "e5m2"
+#endif
+// D (16 x 8, f32) += A (16 x 32) * B (32 x 8).
+__device__ __forceinline__ void mma_m16n8k32(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.f32." OCTET_MMA_A "." OCTET_MMA_B
+               ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+#undef OCTET_MMA_A
+#undef OCTET_MMA_B
+#if OCTET_PROGRAMMATIC
+// Waits until the kernels that this one may overlap have ended and what they wrote can be read. (9.7.13.13
+// griddepcontrol)
+__device__ __forceinline__ void wait_for_earlier_kernels() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+#endif
+#endif
+#if OCTET_GEMM
 
 // --- mbarrier (9.7.13.15 Parallel synchronization: mbarrier) ---
 
@@ -232,7 +287,7 @@ __device__ __forceinline__ u32 pack_fp16(float low, float high) {
   return packed;
 }
 #endif
-#if OCTET_IN_FP16 || OCTET_DEQUANTIZE || OCTET_D_FP16
+#if OCTET_IN_FP16 || OCTET_DEQUANTIZE || OCTET_D_FP16 || OCTET_READS_FP16
 __device__ __forceinline__ float low_fp16(u32 pair) {
   float value;
   asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %1;\ncvt.f32.f16 %0, low;\n}" : "=f"(value) : "r"(pair));

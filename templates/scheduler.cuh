@@ -30,12 +30,12 @@ constexpr i32 kTileRows = config::kBlockN, kTileColumns = config::kBlockM;
 constexpr i32 kTileRows = config::kBlockM, kTileColumns = config::kBlockN;
 #endif
 #if OCTET_WGRAD
-constexpr i32 kColumns = config::kK;  // of D
+constexpr i32 kOutputColumns = config::kK;  // of D
 #endif
 #if !OCTET_WGRAD
-constexpr i32 kColumns = config::kN;
+constexpr i32 kOutputColumns = config::kN;
 #endif
-constexpr i32 kColumnTiles = (kColumns + kTileColumns - 1) / kTileColumns;
+constexpr i32 kColumnTiles = (kOutputColumns + kTileColumns - 1) / kTileColumns;
 #if !OCTET_CLUSTER_M
 constexpr i32 kColumnUnits = (kColumnTiles + config::kClusterN - 1) / config::kClusterN;
 #endif
@@ -115,6 +115,10 @@ class TileWalk {
     unit_ += clusters_;
     return true;
   }
+#if OCTET_PORTABLE
+  // Of the tile that next() gave.
+  __device__ __forceinline__ i32 entry() const { return entry_; }
+#endif
 #if OCTET_CLUSTER_M
   // Whether the blocks of the cluster now work on two row tiles of the same columns, rather than the other way round.
   __device__ __forceinline__ bool shares_columns() const { return shares_columns_; }

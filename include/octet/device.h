@@ -17,8 +17,9 @@ struct OCTET_API DeviceFacts {
   int shared_memory_per_sm = 233472;     // bytes
   int registers_per_sm = 65536;
 
-  // Facts of the arch's reference part (H200 for sm_90a). Throws Error{invalid_argument} for an unknown arch; "sm_90"
-  // and its other near spellings are told to be "sm_90a", which wgmma and setmaxnreg need.
+  // Facts of the arch's reference part (H200 for sm_90a). Throws Error{invalid_argument} for an unknown arch and for
+  // near spellings, with the right one; Error{no_kernel} for a real arch without kernels. Plain sm_90 has the portable
+  // kernels alone: wgmma exists only in sm_90a.
   static DeviceFacts for_arch(std::string_view arch);
 };
 

@@ -201,7 +201,8 @@ class OCTET_API Gemm : public Kernel {
   // Throws, before anything is launched, Error{invalid_argument} for a null or misaligned pointer, another layout than
   // a_layout() or b_layout(), or a capacity out of range; Error{not_prepared} when the stream belongs to a device that
   // the kernel was not loaded on; Error{driver} for the driver's own refusal. With capacity 0 nothing is launched and
-  // pointers may be null. Rows past the last group are neither used nor written.
+  // pointers may be null, but for wgrad, which then writes the D of empty groups. Rows past the last group are neither
+  // used nor written.
   void launch(const GemmArgs& args, Stream stream) const;
 };
 

@@ -87,31 +87,49 @@ struct OCTET_API ActivationValue {
 };
 OCTET_API ActivationValue activate(Activation activation, double a, double b);
 
-// D = A * B^T per group over dequantized operands in f64: one element.
-OCTET_API double gemm_element(const GemmProblem& problem, const std::uint8_t* a, const float* sfa,
-                              const std::uint8_t* b, const float* sfb, std::int64_t capacity, std::int64_t group,
-                              std::int64_t row, std::int64_t n);
-// All of D as f64 [capacity][N]; rows outside every group are left as they were. Uses `threads` host threads; the
-// result does not depend on how many, and each element equals gemm_element's bit for bit.
-OCTET_API void gemm(const GemmProblem& problem, const std::uint8_t* a, const float* sfa, const std::uint8_t* b,
-                    const float* sfb, const GroupExtents& groups, std::int64_t capacity, double* d, int threads = 1);
+// Host pointers of what GemmArgs names. Operands lie as the quantizers a_producer(problem) and b_producer(problem) of
+// octet/layout.h write them; scales are f32, or bytes of E8M0. With w=pointers the tensors of B (wgrad: D) lie end to
+// end. What the problem does not ask for is not looked at.
+struct OCTET_API GemmInputs {
+  const std::uint8_t* a = nullptr;
+  const void* a_sf = nullptr;
+  const std::uint8_t* b = nullptr;
+  const void* b_sf = nullptr;
+  const void* bias = nullptr;  // +bias of a gemm: [G][N] of type problem.d
+  float alpha = 1;
+  float beta = 1;  // of +acc
+};
+
+// One element of alpha * A * B + bias, without beta * D, over dequantized operands in f64. Every pair of recipes, in
+// the layouts packed, padded, masked and dense. gemm (forward and dgrad): i is the row of the buffer, one of the
+// group's, and j is n. wgrad: i is n, j is k.
+//
+// The sum runs in order over the blocks that share scales, of at most 128 elements: FP8 products are summed first, then
+// multiplied by SFA * SFB. Rows outside every group are not read.
+OCTET_API double gemm_element(const Problem& problem, const GemmInputs& inputs, const GroupExtents& groups,
+                              std::int64_t capacity, std::int64_t group, std::int64_t i, std::int64_t j);
+// All of D as f64. gemm: [capacity][N] (masked: [G*m][N]); rows outside every group are left as they were. wgrad:
+// [G][N][K], also of empty groups. With +acc d holds the old D on entry and beta * D is added; an empty sum leaves
+// beta * D, without +acc 0. Uses `threads` host threads; the result does not depend on how many, and without +acc each
+// element equals gemm_element's bit for bit.
+OCTET_API void gemm(const Problem& problem, const GemmInputs& inputs, const GroupExtents& groups, std::int64_t capacity,
+                    double* d, int threads = 1);
 
 // How one group of a result compares with the reference. Judged per group: a wrong group hides in a large sum.
 struct OCTET_API GroupError {
   std::int64_t rows = 0;     // of the group
-  std::int64_t samples = 0;  // elements compared; 0 for an empty group, whose errors are 0
+  std::int64_t samples = 0;  // elements compared; 0 where the group has none in D, whose errors are 0
   double frobenius = 0;      // |D - reference| / |reference|; infinite where only one of the two is a finite number
   double metric = 0;         // 1 - 2*sum(xy) / sum(x^2 + y^2), as DeepGEMM judges; infinite likewise
 };
-// Compares d, [capacity][N] of type problem.d (bf16 or f32), with gemm_element: per group all elements where there are
-// at most `samples_per_group`, else that many, spread evenly over the group and fixed by `seed`; the first and the last
-// element are always among them.
-OCTET_API std::vector<GroupError> compare_gemm(const GemmProblem& problem, const std::uint8_t* a, const float* sfa,
-                                               const std::uint8_t* b, const float* sfb, const GroupExtents& groups,
-                                               std::int64_t capacity, const void* d,
-                                               std::int64_t samples_per_group = 4096, std::uint64_t seed = 1,
-                                               int threads = 1);
-// Whether an error is within what docs/numerics.md, "GEMM arithmetic", promises for outputs of type d.
+// Compares d, shaped as gemm's and of type problem.d (bf16, fp16 or f32), with the reference: per group all elements
+// where there are at most `samples_per_group`, else that many, spread evenly over the group and fixed by `seed`; the
+// first and the last element are always among them. `old_d` is what D was before, for +acc; else it may be null.
+OCTET_API std::vector<GroupError> compare_gemm(const Problem& problem, const GemmInputs& inputs,
+                                               const GroupExtents& groups, std::int64_t capacity, const void* d,
+                                               const void* old_d = nullptr, std::int64_t samples_per_group = 4096,
+                                               std::uint64_t seed = 1, int threads = 1);
+// Whether an error is within what docs/numerics.md, "GEMM", promises for outputs of type d.
 OCTET_API bool within_bounds(const GroupError& error, DType d);
 
 // Test data as bf16, about normal, the same on every machine: an element depends on the seed and its place alone

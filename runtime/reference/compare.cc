@@ -1,7 +1,6 @@
-// A device's result against gemm_element, group by group, on sampled elements.
+// A device's result against the reference, group by group, on sampled elements.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <thread>
 
@@ -9,17 +8,14 @@
 
 #include "octet/reference.h"
 #include "runtime/reference/checks.h"
+#include "runtime/reference/contraction.h"
+#include "runtime/reference/elements.h"
 #include "runtime/reference/random.h"
 
 namespace octet::reference {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-double load_element(const void* d, DType type, std::int64_t index) {
-  if (type == DType::bf16) return from_bf16(static_cast<const std::uint16_t*>(d)[index]);
-  return static_cast<const float*>(d)[index];
-}
 
 class ErrorSums {
  public:
@@ -63,49 +59,64 @@ std::int64_t sample_place(std::int64_t i, std::int64_t samples, std::int64_t ele
   return begin + static_cast<std::int64_t>(word % static_cast<std::uint64_t>(size));
 }
 
-void check_comparison(const GemmProblem& problem, const void* d, std::int64_t rows, std::int64_t samples, int threads) {
-  if (problem.d != DType::bf16 && problem.d != DType::f32)
-    throw bad_argument(fmt::format("reference: d={}: a comparison reads bf16 or f32", to_string(problem.d)));
+void check_comparison(const Problem& problem, std::int64_t samples, int threads) {
+  if (!problem.d) throw bad_argument("reference: d= is missing: the type of the result");
+  largest_finite("d", *problem.d);
   if (samples < 2) throw bad_argument(fmt::format("reference: {} samples per group: take at least 2", samples));
   check_positive("threads", threads);
-  if (rows > 0) check_pointer("d", d);
 }
 
-}  // namespace
+// A result, and what it is made from.
+struct Comparison {
+  const Contraction& x;
+  DType type;
+  const void* d;
+  const void* old_d;  // null without +acc
+  std::int64_t samples;
+  std::uint64_t seed;
 
-std::vector<GroupError> compare_gemm(const GemmProblem& problem, const std::uint8_t* a, const float* sfa,
-                                     const std::uint8_t* b, const float* sfb, const GroupExtents& groups,
-                                     std::int64_t capacity, const void* d, std::int64_t samples_per_group,
-                                     std::uint64_t seed, int threads) {
-  check_gemm(problem, capacity);
-  check_extents(groups, problem.groups, capacity);
-  const std::int64_t rows = total_rows(groups);
-  check_comparison(problem, d, rows, samples_per_group, threads);
-  if (rows > 0) check_operands(a, sfa, b, sfb);
+  double want(std::int64_t g, std::int64_t i, std::int64_t j) const {
+    const double value = x.element(g, i, j);
+    return old_d == nullptr ? value : x.accumulate(g, value, load_element(old_d, type, x.d_index(g, i, j)));
+  }
 
-  std::vector<GroupError> errors(groups.begin.size());
-  const auto compare = [&](std::int64_t g) {
-    GroupError& error = errors[g];
-    error.rows = groups.end[g] - groups.begin[g];
-    const std::int64_t elements = error.rows * problem.n;
-    error.samples = std::min(elements, samples_per_group);
+  GroupError group(std::int64_t g) const {
+    const std::int64_t elements = x.rows(g) * x.columns();
+    GroupError error;
+    error.rows = x.tokens(g).rows;
+    error.samples = std::min(elements, samples);
     ErrorSums sums;
-    for (std::int64_t i = 0; i < error.samples; ++i) {
-      const std::int64_t place = sample_place(i, error.samples, elements, seed + static_cast<std::uint64_t>(g));
-      const std::int64_t row = groups.begin[g] + place / problem.n, n = place % problem.n;
-      sums.add(load_element(d, problem.d, row * problem.n + n),
-               gemm_element(problem, a, sfa, b, sfb, capacity, g, row, n));
+    for (std::int64_t sample = 0; sample < error.samples; ++sample) {
+      const std::int64_t place = sample_place(sample, error.samples, elements, seed + static_cast<std::uint64_t>(g));
+      const std::int64_t i = place / x.columns(), j = place % x.columns();
+      sums.add(load_element(d, type, x.d_index(g, i, j)), want(g, i, j));
     }
     error.frobenius = sums.frobenius();
     error.metric = sums.metric();
-  };
+    return error;
+  }
+};
 
+}  // namespace
+
+std::vector<GroupError> compare_gemm(const Problem& problem, const GemmInputs& inputs, const GroupExtents& groups,
+                                     std::int64_t capacity, const void* d, const void* old_d,
+                                     std::int64_t samples_per_group, std::uint64_t seed, int threads) {
+  check_comparison(problem, samples_per_group, threads);
+  const Contraction x(problem, inputs, groups, capacity);
+  const bool accumulates = problem.has(Flag::acc);
+  x.check_pointers();
+  if (x.total_rows() > 0) check_pointer("d", d);
+  if (x.total_rows() > 0 && accumulates) check_pointer("old_d", old_d);
+  const Comparison comparison{x, *problem.d, d, accumulates ? old_d : nullptr, samples_per_group, seed};
+
+  std::vector<GroupError> errors(groups.begin.size());
+  const auto compare = [&](std::int64_t first) {
+    for (std::int64_t g = first; g < problem.g; g += threads) errors[static_cast<std::size_t>(g)] = comparison.group(g);
+  };
   std::vector<std::jthread> workers;
-  for (int t = 1; t < threads; ++t)
-    workers.emplace_back([&compare, &problem, t, threads] {
-      for (std::int64_t g = t; g < problem.groups; g += threads) compare(g);
-    });
-  for (std::int64_t g = 0; g < problem.groups; g += threads) compare(g);
+  for (int t = 1; t < threads; ++t) workers.emplace_back([&compare, t] { compare(t); });
+  compare(0);
   workers.clear();  // joins
   return errors;
 }

@@ -23,8 +23,6 @@ void check_problem(const Problem& problem) {
     throw bad_argument("reference: dir=row,col: dequantize reads one direction; choose row or col");
 }
 
-std::int64_t block_of(std::int64_t element, std::int64_t unit) { return unit == BlockUnit::kAll ? 0 : element / unit; }
-
 }  // namespace
 
 void dequantize(const Problem& problem, const std::uint8_t* data, const void* sf, const GroupExtents& groups,

@@ -1,56 +1,34 @@
-// D[g] = A[g] * B[g]^T over dequantized operands, in f64.
+// D[g] = A[g] * B[g]^T over dequantized operands, in f64: forward, dgrad and wgrad.
 //
-// An element is the sum over blocks of K, in order, of (SFA * SFB) * (sum of the block's FP8 products, in order). The
-// inner sums of e4m3 products need 43 bits at most and are exact, and so is SFA * SFB: the only roundings are one per
-// block. gemm_element spells that order out; gemm tiles it for speed without changing it.
+// An element is the sum over blocks of scales, at most 128 terms each, in order, of (SFA * SFB) * (sum of the block's
+// FP8 products, in order). The inner sums of e4m3 products need 43 bits at most and are exact, and so is SFA * SFB: the
+// only roundings are two per block. Contraction::element spells that order out; gemm tiles it for speed without
+// changing it.
 #include <algorithm>
 #include <memory>
 #include <thread>
 
 #include "octet/reference.h"
-#include "runtime/reference/casts.h"
 #include "runtime/reference/checks.h"
+#include "runtime/reference/contraction.h"
 
 namespace octet::reference {
 namespace {
 
-struct Operands {
-  const GemmProblem& problem;
-  const std::uint8_t* a;
-  const float* sfa;
-  const std::uint8_t* b;
-  const float* sfb;
-  std::int64_t capacity;
-
-  std::int64_t k_blocks() const { return ceil_div(problem.k, kBlock); }
-  std::int64_t block_size(std::int64_t block) const { return std::min(kBlock, problem.k - block * kBlock); }
-  const std::uint8_t* a_block(std::int64_t row, std::int64_t block) const {
-    return a + row * problem.k + block * kBlock;
-  }
-  const std::uint8_t* b_block(std::int64_t group, std::int64_t n, std::int64_t block) const {
-    return b + (group * problem.n + n) * problem.k + block * kBlock;
-  }
-  double row_scale(std::int64_t row, std::int64_t block) const { return sfa[block * mn_major_ld(capacity) + row]; }
-  double weight_scale(std::int64_t group, std::int64_t n, std::int64_t block) const {
-    return sfb[(group * ceil_div(problem.n, kBlock) + n / kBlock) * k_blocks() + block];
-  }
-};
-
-// Rows of one group that lie next to each other.
+// Rows of one group of D that lie next to each other.
 struct RowRange {
   std::int64_t group, begin, end;
   std::int64_t size() const { return end - begin; }
 };
 
-// The valid rows number [first, last) in buffer order, cut where groups meet.
-std::vector<RowRange> slice(const GroupExtents& groups, std::int64_t first, std::int64_t last) {
+// Rows number [first, last) of D, counted over all groups, cut where groups meet.
+std::vector<RowRange> slice(const Contraction& x, std::int64_t first, std::int64_t last) {
   std::vector<RowRange> ranges;
   std::int64_t before = 0;
-  for (std::size_t g = 0; g < groups.begin.size(); ++g) {
-    const std::int64_t rows = groups.end[g] - groups.begin[g];
-    const std::int64_t from = std::max(first - before, std::int64_t{0}), to = std::min(last - before, rows);
-    if (from < to) ranges.push_back({static_cast<std::int64_t>(g), groups.begin[g] + from, groups.begin[g] + to});
-    before += rows;
+  for (std::int64_t g = 0; g < x.groups(); ++g) {
+    const std::int64_t from = std::max(first - before, std::int64_t{0}), to = std::min(last - before, x.rows(g));
+    if (from < to) ranges.push_back({g, from, to});
+    before += x.rows(g);
   }
   return ranges;
 }
@@ -58,112 +36,119 @@ std::vector<RowRange> slice(const GroupExtents& groups, std::int64_t first, std:
 constexpr int kTileRows = 32;
 constexpr int kTileColumns = 16;  // accumulators of one row stay in registers
 
-// A tile of D and the decoded operands of one block of K. Plain arrays: debug builds run this too.
+// A tile of D and one step of the decoded operands. Plain arrays: debug builds run this too.
 struct Tile {
   double sum[kTileRows][kTileColumns];
-  double a[kTileRows][kBlock];
-  double b[kBlock][kTileColumns];  // K first, so that the inner loop runs along columns
+  double a[kTileRows][kBlock], a_scale[kTileRows];
+  double b[kBlock][kTileColumns], b_scale[kTileColumns];  // inner index first: the inner loop runs along columns
 };
 
 struct TileExtent {
   RowRange rows;
-  std::int64_t n, columns;
+  std::int64_t column, columns;
 };
 
-void load(const Operands& x, const TileExtent& at, std::int64_t block, Tile& tile) {
-  const Fp8Values& a_values = fp8_values(x.problem.a.type);
-  const Fp8Values& b_values = fp8_values(x.problem.b.type);
-  const std::int64_t size = x.block_size(block);
+// Terms [first, first + size) of every sum of a tile.
+struct Step {
+  std::int64_t first, size;
+};
+
+void load(const Contraction& x, const TileExtent& at, const Step& step, Tile& tile) {
+  const Fp8Values& a_values = x.a().values();
+  const Fp8Values& b_values = x.b().values();
   for (std::int64_t r = 0; r < at.rows.size(); ++r) {
-    const std::uint8_t* bytes = x.a_block(at.rows.begin + r, block);
-    for (std::int64_t k = 0; k < size; ++k) tile.a[r][k] = a_values[bytes[k]];
+    const std::uint8_t* bytes = x.a().at(at.rows.group, at.rows.begin + r, step.first);
+    for (std::int64_t s = 0; s < step.size; ++s) tile.a[r][s] = a_values[bytes[s]];
+    tile.a_scale[r] = x.a().scale(at.rows.group, at.rows.begin + r, step.first);
   }
   for (std::int64_t c = 0; c < at.columns; ++c) {
-    const std::uint8_t* bytes = x.b_block(at.rows.group, at.n + c, block);
-    for (std::int64_t k = 0; k < size; ++k) tile.b[k][c] = b_values[bytes[k]];
+    const std::uint8_t* bytes = x.b().at(at.rows.group, at.column + c, step.first);
+    for (std::int64_t s = 0; s < step.size; ++s) tile.b[s][c] = b_values[bytes[s]];
+    tile.b_scale[c] = x.b().scale(at.rows.group, at.column + c, step.first);
   }
 }
 
 // Columns past the tile's end are computed from whatever the tile holds and never read.
-void multiply(const Operands& x, const TileExtent& at, std::int64_t block, Tile& tile) {
-  const std::int64_t size = x.block_size(block);
+void multiply(const TileExtent& at, const Step& step, Tile& tile) {
   for (std::int64_t r = 0; r < at.rows.size(); ++r) {
     double partial[kTileColumns] = {};
-    for (std::int64_t k = 0; k < size; ++k) {
-      const double a = tile.a[r][k];
-      const double* b = tile.b[k];
+    for (std::int64_t s = 0; s < step.size; ++s) {
+      const double a = tile.a[r][s];
+      const double* b = tile.b[s];
       for (int c = 0; c < kTileColumns; ++c) partial[c] += a * b[c];
     }
-    const double row_scale = x.row_scale(at.rows.begin + r, block);
-    for (std::int64_t c = 0; c < at.columns; ++c)
-      tile.sum[r][c] += row_scale * x.weight_scale(at.rows.group, at.n + c, block) * partial[c];
+    for (std::int64_t c = 0; c < at.columns; ++c) tile.sum[r][c] += tile.a_scale[r] * tile.b_scale[c] * partial[c];
   }
 }
 
-void compute(const Operands& x, const TileExtent& at, Tile& tile, double* d) {
-  std::fill_n(&tile.sum[0][0], kTileRows * kTileColumns, 0.0);
-  for (std::int64_t block = 0; block < x.k_blocks(); ++block) {
-    load(x, at, block, tile);
-    multiply(x, at, block, tile);
+void store(const Contraction& x, const TileExtent& at, const Tile& tile, bool accumulate, double* d) {
+  const std::int64_t group = at.rows.group;
+  for (std::int64_t r = 0; r < at.rows.size(); ++r) {
+    for (std::int64_t c = 0; c < at.columns; ++c) {
+      double& to = d[x.d_index(group, at.rows.begin + r, at.column + c)];
+      const double value = x.finish(group, at.column + c, tile.sum[r][c]);
+      to = accumulate ? x.accumulate(group, value, to) : value;
+    }
   }
-  for (std::int64_t r = 0; r < at.rows.size(); ++r)
-    std::copy_n(tile.sum[r], at.columns, d + (at.rows.begin + r) * x.problem.n + at.n);
 }
 
-void compute(const Operands& x, const std::vector<RowRange>& ranges, double* d) {
-  const auto tile = std::make_unique<Tile>();
-  for (const RowRange& range : ranges) {
-    for (std::int64_t n = 0; n < x.problem.n; n += kTileColumns) {
-      for (std::int64_t row = range.begin; row < range.end; row += kTileRows) {
-        const std::int64_t end = std::min(row + kTileRows, range.end);
-        const std::int64_t columns = std::min<std::int64_t>(kTileColumns, x.problem.n - n);
-        compute(x, {{range.group, row, end}, n, columns}, *tile, d);
+// Rows of D by one thread.
+struct Worker {
+  const Contraction& x;
+  bool accumulate;
+  double* d;
+
+  void tile(const TileExtent& at, Tile& tile) const {
+    std::fill_n(&tile.sum[0][0], kTileRows * kTileColumns, 0.0);
+    const std::int64_t terms = x.terms(at.rows.group), length = x.step(kBlock);
+    for (std::int64_t first = 0; first < terms; first += length) {
+      const Step step{first, std::min(length, terms - first)};
+      load(x, at, step, tile);
+      multiply(at, step, tile);
+    }
+    store(x, at, tile, accumulate, d);
+  }
+
+  void rows(std::int64_t first, std::int64_t last) const {
+    const auto scratch = std::make_unique<Tile>();
+    for (const RowRange& range : slice(x, first, last)) {
+      for (std::int64_t column = 0; column < x.columns(); column += kTileColumns) {
+        const std::int64_t columns = std::min<std::int64_t>(kTileColumns, x.columns() - column);
+        for (std::int64_t row = range.begin; row < range.end; row += kTileRows)
+          tile({{range.group, row, std::min(row + kTileRows, range.end)}, column, columns}, *scratch);
       }
     }
   }
-}
+};
 
 }  // namespace
 
-double gemm_element(const GemmProblem& problem, const std::uint8_t* a, const float* sfa, const std::uint8_t* b,
-                    const float* sfb, std::int64_t capacity, std::int64_t group, std::int64_t row, std::int64_t n) {
-  check_gemm(problem, capacity);
-  check_index("group", group, problem.groups);
-  check_index("row", row, capacity);
-  check_index("n", n, problem.n);
-  check_operands(a, sfa, b, sfb);
-  const Operands x{problem, a, sfa, b, sfb, capacity};
-
-  const Fp8Values& a_values = fp8_values(problem.a.type);
-  const Fp8Values& b_values = fp8_values(problem.b.type);
-  double sum = 0;
-  for (std::int64_t block = 0; block < x.k_blocks(); ++block) {
-    const std::uint8_t* a_bytes = x.a_block(row, block);
-    const std::uint8_t* b_bytes = x.b_block(group, n, block);
-    double partial = 0;
-    for (std::int64_t k = 0; k < x.block_size(block); ++k)
-      partial += static_cast<double>(a_values[a_bytes[k]]) * static_cast<double>(b_values[b_bytes[k]]);
-    sum += x.row_scale(row, block) * x.weight_scale(group, n, block) * partial;
-  }
-  return sum;
+double gemm_element(const Problem& problem, const GemmInputs& inputs, const GroupExtents& groups, std::int64_t capacity,
+                    std::int64_t group, std::int64_t i, std::int64_t j) {
+  const Contraction x(problem, inputs, groups, capacity);
+  check_index("group", group, 0, x.groups());
+  const std::int64_t first = problem.op == Operation::wgrad ? 0 : x.tokens(group).begin;
+  check_index("i", i, first, first + x.rows(group));
+  check_index("j", j, 0, x.columns());
+  x.check_pointers();
+  return x.element(group, i - first, j);
 }
 
-void gemm(const GemmProblem& problem, const std::uint8_t* a, const float* sfa, const std::uint8_t* b, const float* sfb,
-          const GroupExtents& groups, std::int64_t capacity, double* d, int threads) {
-  check_gemm(problem, capacity);
-  check_extents(groups, problem.groups, capacity);
+void gemm(const Problem& problem, const GemmInputs& inputs, const GroupExtents& groups, std::int64_t capacity,
+          double* d, int threads) {
   check_positive("threads", threads);
-  const std::int64_t rows = total_rows(groups);
+  const Contraction x(problem, inputs, groups, capacity);
+  const std::int64_t rows = x.total_rows();
   if (rows == 0) return;
-  check_operands(a, sfa, b, sfb);
+  x.check_pointers();
   check_pointer("d", d);
-  const Operands x{problem, a, sfa, b, sfb, capacity};
 
+  const Worker worker{x, problem.has(Flag::acc), d};
   const std::int64_t share = ceil_div(rows, threads);
   std::vector<std::jthread> workers;  // joined where the vector dies
   for (std::int64_t first = share; first < rows; first += share)
-    workers.emplace_back([&x, &groups, d, first, share] { compute(x, slice(groups, first, first + share), d); });
-  compute(x, slice(groups, 0, share), d);
+    workers.emplace_back([&worker, first, share] { worker.rows(first, first + share); });
+  worker.rows(0, share);
 }
 
 }  // namespace octet::reference

@@ -14,6 +14,10 @@ struct BlockUnit {
   std::int64_t rows, columns;
 };
 BlockUnit block_unit(Granularity granularity, bool columnwise) noexcept;
+// The block that holds an element, where a block is `unit` elements long.
+constexpr std::int64_t block_of(std::int64_t element, std::int64_t unit) {
+  return unit == BlockUnit::kAll ? 0 : element / unit;
+}
 
 // Blocks of one direction of a recipe. A block is named by its group and by its row and column among the group's
 // blocks, counted along the rows and columns of the tensor also in the columnwise direction.

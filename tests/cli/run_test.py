@@ -5,6 +5,18 @@ from support import GEMM, QUANTIZE, WEIGHTS, CliTest, main
 KEYS = {"problem", "device", "kernel", "config", "compiled", "seed", "sizes", "rows", "capacity", "measure", "groups",
         "worst_group", "error", "us", "tflops", "gbps", "passed", "failure"}
 
+# Of the GEMM family, one of each pass, layout and epilogue.
+FAMILY = (
+    "gemm.packed g3 n192 k256 a=e5m2:1x128 b=e4m3:128x128 d=bf16 dir=col",
+    "gemm.padded g3 n192 k256 al128 a=e4m3:row b=e4m3:row d=bf16 +bias",
+    "gemm.masked g3 m140 n192 k256 a=e4m3:1x128 b=e4m3:128x128 d=fp16 +acc",
+    "gemm.dense g1 n192 k256 a=e4m3:tensor b=e5m2:tensor d=f32",
+    "gemm.packed g3 n192 k256 a=e4m3:1x32@swizzled b=e4m3:1x32@swizzled d=bf16 w=pointers",
+    "wgrad.packed g3 n192 k256 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc",
+    "wgrad.masked g3 m140 n192 k256 a=e5m2:1x128 b=e5m2:128x128 d=bf16",
+    "wgrad.padded g3 n192 k256 al128 a=e4m3:1x32 b=e4m3:1x32 d=f32",
+)
+
 
 class Run(CliTest):
     def reference(self, problem, *arguments, **keywords):
@@ -29,6 +41,15 @@ class Run(CliTest):
         self.assertEqual(report["rows"], 131)
         self.assertGreaterEqual(report["capacity"], 384)
         self.assertTrue(report["passed"])
+
+    def test_every_gemm_that_the_rules_accept_is_near_the_product_before_quantization(self):
+        for problem in FAMILY:
+            if self.json("explain", problem)["refused"]:
+                continue  # the reference's own tests cover it all the same
+            with self.subTest(problem):
+                report = self.reference(problem, "--sizes", "130" if " g1 " in problem else "130,0,9")
+                self.assertTrue(report["passed"], report["failure"])
+                self.assertGreater(report["error"], 3e-4)
 
     def test_a_quantizer_is_off_by_at_most_half_a_step(self):
         for problem in (QUANTIZE, WEIGHTS, QUANTIZE.replace("c256", "c272")):

@@ -11,6 +11,7 @@ import sys
 from fractions import Fraction
 
 import activations
+import gemms
 import numpy as np
 from layouts import (Groups, block_amax, canaries, columnwise_data, columnwise_scales, padded, rowwise_data,
                      rowwise_scales, spread)
@@ -321,6 +322,9 @@ def main():
     casts.write(directory, "e8m0.txt", "type, amax as f32 bits, byte", e8m0_lines())
     casts.write(directory, "fp16.txt", "f32 bits, fp16 bits", fp16_lines())
     casts.write(directory, "activations.txt", "activation, a, b, y, dy/da, dy/db", activations.point_lines())
+    about = "case: capacity, group sizes, alpha, beta, problem; then of each group: weighted sum of D and of the "
+    about += "magnitudes; of elements: i in the group, j, D, magnitude"
+    casts.write(directory, "gemms.txt", about, gemms.lines(random_values, quantize_group, casts))
     casts.write(directory, "gradients.txt", "problem, then what it reads and writes", activations.gradient_lines(casts))
 
 

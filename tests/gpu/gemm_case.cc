@@ -123,8 +123,9 @@ std::string fault(const GemmData& data, const Bf16& d, Random& random, std::int6
   if (!coverage.empty()) return coverage;
   const auto threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const std::vector<reference::GroupError> errors = reference::compare_gemm(
-      data.problem, data.a.data(), data.sfa.data(), data.b.data(), data.sfb.data(), data.groups, data.capacity,
-      d.data(), samples_per_group, static_cast<std::uint64_t>(random.integer(1, 1 << 30)), threads);
+      data.problem.to_problem(), {data.a.data(), data.sfa.data(), data.b.data(), data.sfb.data()}, data.groups,
+      data.capacity, d.data(), nullptr, samples_per_group, static_cast<std::uint64_t>(random.integer(1, 1 << 30)),
+      threads);
   for (std::size_t g = 0; g < errors.size(); ++g) {
     if (data.rows(g) > 0 && errors[g].samples == 0) return fmt::format("group {}: nothing was compared", g);
     if (reference::within_bounds(errors[g], data.problem.d)) continue;

@@ -7,6 +7,7 @@
 #include "octet/error.h"
 #include "octet/layout.h"
 #include "octet/reference.h"
+#include "runtime/reference/elements.h"
 #include "tests/support/catch.h"
 
 using namespace octet;
@@ -30,7 +31,7 @@ struct Result {
     problem.k = 272;
     quantize();
     std::vector<double> exact(capacity * problem.n, std::numeric_limits<double>::quiet_NaN());
-    reference::gemm(problem, a.data(), sfa.data(), b.data(), sfb.data(), groups, capacity, exact.data());
+    reference::gemm(problem.to_problem(), inputs(), groups, capacity, exact.data());
     for (double value : exact) d.push_back(reference::to_bf16(static_cast<float>(value)));
   }
   void quantize() {
@@ -58,10 +59,11 @@ struct Result {
     outputs.sf = sf.data();
     reference::quantize(what.to_problem(), inputs, extents, capacity, outputs);
   }
+  reference::GemmInputs inputs() const { return {a.data(), sfa.data(), b.data(), sfb.data()}; }
   std::uint16_t& at(std::int64_t row, std::int64_t n) { return d[row * problem.n + n]; }
   std::vector<GroupError> compare(std::int64_t samples, int threads = 1) const {
-    return reference::compare_gemm(problem, a.data(), sfa.data(), b.data(), sfb.data(), groups, capacity, d.data(),
-                                   samples, 1, threads);
+    return reference::compare_gemm(problem.to_problem(), inputs(), groups, capacity, d.data(), nullptr, samples, 1,
+                                   threads);
   }
 };
 
@@ -148,25 +150,49 @@ TEST_CASE("reference: samples are fixed by the seed, not by the threads") {
   }
 }
 
-TEST_CASE("reference: f32 results are read as f32 and judged more strictly") {
+TEST_CASE("reference: results are read as their type, and f32 and fp16 judged more strictly") {
   Result result;
   result.problem.d = DType::f32;
   std::vector<double> exact(result.capacity * result.problem.n);
-  reference::gemm(result.problem, result.a.data(), result.sfa.data(), result.b.data(), result.sfb.data(), result.groups,
-                  result.capacity, exact.data());
-  const std::vector<float> d(exact.begin(), exact.end());
-  const auto errors = reference::compare_gemm(result.problem, result.a.data(), result.sfa.data(), result.b.data(),
-                                              result.sfb.data(), result.groups, result.capacity, d.data(), 500);
-  for (const GroupError& error : errors) CHECK(error.frobenius < 1e-6);
+  reference::gemm(result.problem.to_problem(), result.inputs(), result.groups, result.capacity, exact.data());
+  for (DType type : {DType::f32, DType::fp16}) {
+    result.problem.d = type;
+    std::vector<float> d(exact.size());  // room for either type
+    for (std::size_t i = 0; i < exact.size(); ++i)
+      reference::store_element(d.data(), type, static_cast<std::int64_t>(i), static_cast<float>(exact[i]));
+    const auto errors = reference::compare_gemm(result.problem.to_problem(), result.inputs(), result.groups,
+                                                result.capacity, d.data(), nullptr, 500);
+    for (const GroupError& error : errors) CHECK(error.frobenius < (type == DType::f32 ? 1e-6 : 4e-4));
+    for (const GroupError& error : errors) CHECK(within_bounds(error, type));
+    CHECK_FALSE(within_bounds({1, 1, 2e-3, 0}, type));
+  }
   CHECK(within_bounds({1, 1, 2e-3, 0}, DType::bf16));
-  CHECK_FALSE(within_bounds({1, 1, 2e-3, 0}, DType::f32));
   CHECK_FALSE(within_bounds({1, 1, 0, 2e-5}, DType::bf16));
+}
+
+TEST_CASE("reference: what D held before counts with +acc, and is needed") {
+  Result result;
+  result.problem.flags = static_cast<std::uint32_t>(Flag::acc);
+  const std::vector<std::uint16_t> old(result.d.size(), reference::to_bf16(512.0f));
+  reference::GemmInputs inputs = result.inputs();
+  inputs.beta = -0.5f;
+  std::vector<double> exact(result.d.size(), 512.0);
+  reference::gemm(result.problem.to_problem(), inputs, result.groups, result.capacity, exact.data());
+  for (std::size_t i = 0; i < exact.size(); ++i) result.d[i] = reference::to_bf16(static_cast<float>(exact[i]));
+  const auto compare = [&](const void* before) {
+    return reference::compare_gemm(result.problem.to_problem(), inputs, result.groups, result.capacity, result.d.data(),
+                                   before, kAll);
+  };
+  for (const GroupError& error : compare(old.data())) CHECK(within_bounds(error, DType::bf16));
+  inputs.beta = 1;
+  CHECK_FALSE(within_bounds(compare(old.data())[0], DType::bf16));
+  CHECK_THROWS_WITH(compare(nullptr), Catch::Contains("old_d is null"));
 }
 
 TEST_CASE("reference: a comparison refuses what it cannot read") {
   Result result;
   CHECK_THROWS_WITH(result.compare(1), Catch::Contains("1 samples"));
   CHECK_THROWS_WITH(result.compare(10, 0), Catch::Contains("threads=0"));
-  result.problem.d = DType::fp16;
-  CHECK_THROWS_WITH(result.compare(10), Catch::Contains("d=fp16"));
+  result.problem.d = DType::e4m3;
+  CHECK_THROWS_WITH(result.compare(10), Catch::Contains("d=e4m3"));
 }

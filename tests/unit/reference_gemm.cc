@@ -96,9 +96,10 @@ struct Case {
         sfa[block * ld() + row] = std::numeric_limits<float>::quiet_NaN();
     }
   }
+  reference::GemmInputs inputs() const { return {a.data(), sfa.data(), b.data(), sfb.data()}; }
   std::vector<double> run(int threads = 1) const {
     std::vector<double> d(capacity * problem.n, kCanary);
-    reference::gemm(problem, a.data(), sfa.data(), b.data(), sfb.data(), groups, capacity, d.data(), threads);
+    reference::gemm(problem.to_problem(), inputs(), groups, capacity, d.data(), threads);
     return d;
   }
   // The sum of the absolute values of an element's terms: what its rounding errors are relative to.
@@ -115,7 +116,7 @@ struct Case {
     return sum;
   }
   double element(std::int64_t group, std::int64_t row, std::int64_t n) const {
-    return reference::gemm_element(problem, a.data(), sfa.data(), b.data(), sfb.data(), capacity, group, row, n);
+    return reference::gemm_element(problem.to_problem(), inputs(), groups, capacity, group, row, n);
   }
 };
 
@@ -254,7 +255,7 @@ TEST_CASE("reference: empty groups alone need no memory") {
   Case gemm({0, 0, 0}, 0, 16, 24, 144);
   gemm.fill_random(11, false);
   for (double value : gemm.run(2)) CHECK(same_bits(value, kCanary));
-  CHECK_NOTHROW(reference::gemm(gemm.problem, nullptr, nullptr, nullptr, nullptr, gemm.groups, 0, nullptr));
+  CHECK_NOTHROW(reference::gemm(gemm.problem.to_problem(), {}, gemm.groups, 0, nullptr));
 }
 
 TEST_CASE("reference: a NaN element reaches its row of D alone") {
@@ -281,13 +282,51 @@ TEST_CASE("reference: gemm refuses what it does not implement") {
     gemm.problem.k = 0;
     CHECK_THROWS_WITH(gemm.run(), Catch::Contains("k=0"));
   }
-  SECTION("another pair of recipes") {
-    gemm.problem.b = e4m3_1x128();
-    CHECK_THROWS_WITH(gemm.run(), Catch::Contains("128x128") && Catch::Contains("b="));
+  SECTION("operands that are not FP8") {
+    gemm.problem.b = make_recipe(DType::bf16, Granularity::block_128x128);
+    CHECK_THROWS_WITH(gemm.run(), Catch::Contains("bf16 is not an FP8 type"));
   }
-  SECTION("masked") {
+  SECTION("scales that the operand cannot have") {
+    gemm.problem.a.scale_layout = ScaleLayout::block2d;
+    CHECK_THROWS_WITH(gemm.run(), Catch::Contains("e4m3:1x128@block2d") && Catch::Contains("packed"));
+  }
+  SECTION("tokens of uniform groups") {
+    gemm.problem.layout = Layout::uniform;
+    CHECK_THROWS_WITH(gemm.run(), Catch::Contains("uniform"));
+  }
+  SECTION("masked without max_m") {
     gemm.problem.layout = Layout::masked;
-    CHECK_THROWS_WITH(gemm.run(), Catch::Contains("masked"));
+    CHECK_THROWS_WITH(gemm.run(), Catch::Contains("without m"));
+  }
+  SECTION("dense that does not fill the buffer") {
+    gemm.problem.layout = Layout::dense;
+    gemm.capacity = 4;
+    CHECK_THROWS_WITH(gemm.run(), Catch::Contains("dense is one group"));
+  }
+  SECTION("both copies of the weights") {
+    gemm.problem.dir = Direction::row_col;
+    CHECK_THROWS_WITH(gemm.run(), Catch::Contains("dir=row,col"));
+  }
+  SECTION("a quantizer") {
+    Problem problem = gemm.problem.to_problem();
+    problem.op = Operation::quantize;
+    CHECK_THROWS_WITH(reference::gemm(problem, gemm.inputs(), gemm.groups, 3, nullptr), Catch::Contains("quantize"));
+  }
+  SECTION("no recipe") {
+    Problem problem = gemm.problem.to_problem();
+    problem.b.reset();
+    CHECK_THROWS_WITH(reference::gemm(problem, gemm.inputs(), gemm.groups, 3, nullptr),
+                      Catch::Contains("b= is missing"));
+  }
+  SECTION("bias of a wgrad") {
+    gemm.problem.op = Operation::wgrad;
+    gemm.problem.flags = static_cast<std::uint32_t>(Flag::bias);
+    CHECK_THROWS_WITH(gemm.run(), Catch::Contains("+bias"));
+  }
+  SECTION("a negative capacity") {
+    gemm.groups = reference::extents({0});
+    CHECK_THROWS_WITH(reference::gemm(gemm.problem.to_problem(), gemm.inputs(), gemm.groups, -1, nullptr),
+                      Catch::Contains("capacity is -1"));
   }
   SECTION("overlapping groups") {
     gemm.problem.groups = 2;
@@ -295,13 +334,20 @@ TEST_CASE("reference: gemm refuses what it does not implement") {
     CHECK_THROWS_WITH(gemm.run(), Catch::Contains("group 1 is rows [1, 3)"));
   }
   SECTION("an element outside") {
-    CHECK_THROWS_WITH(gemm.element(0, 3, 0), Catch::Contains("row=3"));
+    CHECK_THROWS_WITH(gemm.element(0, 3, 0), Catch::Contains("i=3: must be in [0, 3)"));
     CHECK_THROWS_WITH(gemm.element(1, 0, 0), Catch::Contains("group=1"));
-    CHECK_THROWS_WITH(gemm.element(0, 0, -1), Catch::Contains("n=-1"));
+    CHECK_THROWS_WITH(gemm.element(0, 0, -1), Catch::Contains("j=-1"));
   }
   SECTION("null") {
-    CHECK_THROWS_WITH(
-        reference::gemm(gemm.problem, gemm.a.data(), gemm.sfa.data(), gemm.b.data(), nullptr, gemm.groups, 3, nullptr),
-        Catch::Contains("sfb is null"));
+    reference::GemmInputs inputs = gemm.inputs();
+    std::vector<double> d(3 * 24);
+    CHECK_THROWS_WITH(reference::gemm(gemm.problem.to_problem(), inputs, gemm.groups, 3, nullptr),
+                      Catch::Contains("d is null"));
+    gemm.problem.flags = static_cast<std::uint32_t>(Flag::bias);
+    CHECK_THROWS_WITH(reference::gemm(gemm.problem.to_problem(), inputs, gemm.groups, 3, d.data()),
+                      Catch::Contains("bias is null"));
+    inputs.b_sf = nullptr;
+    CHECK_THROWS_WITH(reference::gemm(gemm.problem.to_problem(), inputs, gemm.groups, 3, d.data()),
+                      Catch::Contains("b_sf is null"));
   }
 }

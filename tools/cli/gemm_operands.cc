@@ -1,80 +1,84 @@
 #include "tools/cli/gemm_operands.h"
 
 #include <algorithm>
-#include <limits>
 #include <thread>
 
 #include "octet/layout.h"
-#include "octet/reference.h"
+#include "tools/cli/elements.h"
 
 namespace octet::cli {
 namespace {
 
-constexpr std::uint8_t kNanFp8 = 0x7F;
-
-GemmProblem gemm_problem(const Problem& problem) {
-  GemmProblem gemm;
-  gemm.layout = problem.layout;
-  gemm.groups = problem.g;
-  gemm.n = problem.n;
-  gemm.k = problem.k;
-  gemm.a = problem.a.value_or(gemm.a);
-  gemm.b = problem.b.value_or(gemm.b);
-  gemm.d = problem.d.value_or(gemm.d);
-  gemm.alignment = problem.al;
-  gemm.splits = problem.splits;
-  return gemm;
+// Weights are uniform groups, everything else is tokens.
+std::vector<std::uint16_t> random_source(const Problem& producer, std::int64_t rows, std::uint64_t seed) {
+  if (producer.layout == Layout::uniform) {
+    return reference::random_weights(producer.g, producer.n, producer.k, seed);
+  }
+  return reference::random_tokens(rows, producer.c, seed);
 }
 
-Problem quantizer(const Case& run, const Recipe& recipe) {
-  Problem problem;
-  problem.op = Operation::quantize;
-  problem.g = run.problem.g;
-  problem.in = DType::bf16;
-  problem.out = recipe;
-  return problem;
-}
-
-// Buffers keep their NaN in rows outside every group.
-void quantize(const Problem& problem, const std::vector<std::uint16_t>& in, const reference::GroupExtents& groups,
-              std::int64_t capacity, std::vector<std::uint8_t>& data, std::vector<float>& sf) {
-  const QuantizedBytes bytes = quantize_shape(problem, capacity).row;
-  data.assign(static_cast<std::size_t>(bytes.data), kNanFp8);
-  sf.assign(static_cast<std::size_t>(bytes.sf) / sizeof(float), std::numeric_limits<float>::quiet_NaN());
+// What the quantizer does not write stays NaN.
+void quantize(const Case& run, const Problem& producer, const std::vector<std::uint16_t>& source,
+              std::vector<std::uint8_t>& data, std::vector<std::uint8_t>& sf) {
+  const bool columnwise = producer.dir == Direction::col;
+  const QuantizeShape shape = quantize_shape(producer, run.capacity);
+  const QuantizedBytes bytes = columnwise ? shape.col : shape.row;
+  data.assign(at(bytes.data), kPoison);
+  sf.assign(at(bytes.sf), kPoison);
   reference::QuantizeInputs inputs;
-  inputs.in = in.data();
+  inputs.in = source.data();
   reference::QuantizeOutputs outputs;
-  outputs.data = data.data();
-  outputs.sf = sf.data();
-  reference::quantize(problem, inputs, groups, capacity, outputs);
+  (columnwise ? outputs.data_col : outputs.data) = data.data();
+  (columnwise ? outputs.sf_col : outputs.sf) = sf.data();
+  const bool weights = producer.layout == Layout::uniform;
+  const auto groups = weights ? reference::uniform_extents(producer.g, producer.n) : run.groups;
+  reference::quantize(producer, inputs, groups, run.capacity, outputs);
 }
 
-void quantize_tokens(const Case& run, GemmOperands& operands) {
-  Problem problem = quantizer(run, operands.problem.a);
-  problem.layout = run.problem.layout;
-  problem.c = run.problem.k;
-  problem.al = run.problem.al;
-  operands.x = reference::random_tokens(run.capacity, problem.c, run.seed);
-  quantize(problem, operands.x, run.groups, run.capacity, operands.a, operands.sfa);
-}
-
-void quantize_weights(const Case& run, GemmOperands& operands) {
-  Problem problem = quantizer(run, operands.problem.b);
-  problem.layout = Layout::uniform;
-  problem.n = run.problem.n;
-  problem.k = run.problem.k;
-  operands.w = reference::random_weights(problem.g, problem.n, problem.k, run.seed + 1);
-  quantize(problem, operands.w, reference::uniform_extents(problem.g, problem.n), problem.g * problem.n, operands.b,
-           operands.sfb);
+std::vector<std::uint8_t> random_old_d(const Case& run, std::uint64_t seed) {
+  const DType type = type_of_d(run);
+  const std::int64_t columns = d_columns(run), row_bytes = columns * size_bytes(type);
+  std::vector<std::uint8_t> old(at(d_rows(run) * row_bytes), kPoison);
+  if (!run.problem.has(Flag::acc)) return old;
+  const auto values = from_bf16_patterns(reference::random_tokens(d_rows(run), columns, seed), type);
+  for (std::size_t g = 0; g < run.sizes.size(); ++g) {
+    const GroupOfD group = group_of_d(run, g);
+    const std::int64_t first = group.first_row * row_bytes;
+    std::copy_n(values.begin() + first, group.rows * row_bytes, old.begin() + first);
+  }
+  return old;
 }
 
 }  // namespace
 
+std::int64_t d_rows(const Case& run) {
+  return run.problem.op == Operation::wgrad ? run.problem.g * run.problem.n : run.capacity;
+}
+
+std::int64_t d_columns(const Case& run) { return run.problem.op == Operation::wgrad ? run.problem.k : run.problem.n; }
+
+GroupOfD group_of_d(const Case& run, std::size_t group) {
+  if (run.problem.op != Operation::wgrad) return {run.groups.begin[group], run.sizes[group], run.problem.n};
+  return {static_cast<std::int64_t>(group) * run.problem.n, run.problem.n, run.problem.k};
+}
+
+reference::GemmInputs GemmOperands::host() const {
+  return {a.data(), a_sf.data(), b.data(), b_sf.data(), bias.data(), alpha};
+}
+
 GemmOperands make_operands(const Case& run) {
+  const Problem a = a_producer(run.problem), b = b_producer(run.problem);
   GemmOperands operands;
-  operands.problem = gemm_problem(run.problem);
-  quantize_tokens(run, operands);
-  quantize_weights(run, operands);
+  operands.a_source = random_source(a, run.capacity, run.seed);
+  operands.b_source = random_source(b, run.capacity, run.seed + 1);
+  quantize(run, a, operands.a_source, operands.a, operands.a_sf);
+  quantize(run, b, operands.b_source, operands.b, operands.b_sf);
+  if (run.problem.has(Flag::bias)) {
+    const auto bias = reference::random_tokens(run.problem.g, run.problem.n, run.seed + 2);
+    operands.bias = from_bf16_patterns(bias, type_of_d(run));
+  }
+  operands.old_d = random_old_d(run, run.seed + 3);
+  if (type_of_d(run) == DType::fp16) operands.alpha = 0x1p-6f;  // the largest fp16 is 65504
   return operands;
 }
 
@@ -82,8 +86,9 @@ int host_threads() { return static_cast<int>(std::max(1u, std::thread::hardware_
 
 std::int64_t samples_per_group(const Case& run) {
   const auto groups = static_cast<double>(std::max<std::int64_t>(1, run.problem.g));
-  const double samples = kCheckedMacs / (static_cast<double>(run.problem.k) * groups);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(samples), 256, 65536);
+  const auto terms =
+      run.problem.op == Operation::wgrad ? static_cast<double>(run.rows) / groups : static_cast<double>(run.problem.k);
+  return static_cast<std::int64_t>(std::clamp(kCheckedMacs / (std::max(1.0, terms) * groups), 256.0, 65536.0));
 }
 
 }  // namespace octet::cli

@@ -12,10 +12,12 @@ namespace {
 
 // In floating point, since rows times columns may exceed every integer.
 double gemm_bytes(const Case& run) {
-  constexpr double kBf16AndFp8 = 3, kOutput = 2;
+  constexpr double kBf16AndFp8 = 3;
   const auto rows = static_cast<double>(run.capacity), groups = static_cast<double>(run.problem.g);
   const auto n = static_cast<double>(run.problem.n), k = static_cast<double>(run.problem.k);
-  return kBf16AndFp8 * (rows + groups * n) * k + kOutput * rows * n;
+  const double output = run.problem.d ? size_bytes(*run.problem.d) : 0;
+  if (run.problem.op == Operation::wgrad) return kBf16AndFp8 * rows * (n + k) + output * groups * n * k;
+  return kBf16AndFp8 * (rows + groups * n) * k + output * rows * n;
 }
 
 // FP8 for each direction, what is read, what is written unquantized, and the values that the check expects.
@@ -33,7 +35,8 @@ double quantizer_bytes(const Case& run) {
 
 // The operands and the outputs: what every executor keeps on the host.
 double least_host_bytes(const Case& run) {
-  return run.problem.op == Operation::gemm ? gemm_bytes(run) : quantizer_bytes(run);
+  const bool is_gemm = run.problem.op == Operation::gemm || run.problem.op == Operation::wgrad;
+  return is_gemm ? gemm_bytes(run) : quantizer_bytes(run);
 }
 
 double machine_bytes() {

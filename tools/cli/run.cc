@@ -105,6 +105,7 @@ std::uint64_t fresh_seed() { return std::random_device{}() % 1000000; }
 Verdict execute(const Case& run, Device device, const Effort& effort) {
   switch (run.problem.op) {
     case Operation::gemm:
+    case Operation::wgrad:
       return run_gemm(run, device, effort);
     case Operation::quantize:
     case Operation::activation:
@@ -112,8 +113,6 @@ Verdict execute(const Case& run, Device device, const Effort& effort) {
     case Operation::dequantize:
     case Operation::convert:
       return run_convert(run, device, effort);
-    case Operation::wgrad:
-      break;
   }
   throw Error(ErrorCode::no_kernel, fmt::format("run: no executor for {}", to_string(run.problem.op)));
 }

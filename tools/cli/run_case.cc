@@ -94,7 +94,7 @@ int Verdict::worst_group() const {
     return group.limit > 0 ? group.error / group.limit : 1 + group.error;
   };
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (groups[g].rows == 0) continue;
+    if (groups[g].checked == 0) continue;
     if (worst < 0 || badness(groups[g]) > badness(groups[static_cast<std::size_t>(worst)])) worst = static_cast<int>(g);
   }
   return worst;

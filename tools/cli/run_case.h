@@ -62,7 +62,7 @@ struct Verdict {
   std::string fault;            // what is wrong besides an error over its limit; "" when nothing is
   double flops = 0, bytes = 0;  // of one execution
 
-  // The group whose error is largest against its limit; -1 when there are no rows.
+  // The group whose error is largest against its limit; -1 when nothing was compared.
   int worst_group() const;
   bool passed() const;
   double median_us() const;

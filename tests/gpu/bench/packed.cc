@@ -136,8 +136,8 @@ std::string PackedRun::spot_check_group(std::size_t group, const std::vector<flo
   }
   const auto threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const reference::GroupError error =
-      reference::compare_gemm(part, a.data(), part_sfa.data(), b.data(), part_sfb.data(), reference::extents({kRows}),
-                              kRows, d.data(), kRows * part.n, 1, threads)
+      reference::compare_gemm(part.to_problem(), {a.data(), part_sfa.data(), b.data(), part_sfb.data()},
+                              reference::extents({kRows}), kRows, d.data(), nullptr, kRows * part.n, 1, threads)
           .front();
   if (reference::within_bounds(error, part.d)) return "";
   return fmt::format("group {}: relative error {:.3g}", group, error.frobenius);

@@ -53,8 +53,11 @@ LaunchBound launch_bound(const Spec& spec) {
   if (const auto* quantize = std::get_if<QuantizeConfig>(&spec.config)) {
     return {quantize->threads, quantize->blocks_per_sm};
   }
+  if (const auto* portable = std::get_if<octet::PortableConfig>(&spec.config)) {
+    return {32 * portable->warps_m * portable->warps_n, octet::portable_blocks_per_sm(*portable)};
+  }
   const auto& gemm = std::get<GemmConfig>(spec.config);
-  return {128 * (gemm.warpgroups_m * gemm.warpgroups_n + 1), octet::gemm_blocks_per_sm(gemm)};
+  return {128 * (gemm.warpgroups_m * gemm.warpgroups_n + 1), gemm.blocks_per_sm};
 }
 
 // A warp is given registers in units of 8 per thread.

@@ -1,4 +1,5 @@
 // Shared memory of a GEMM, summed by hand.
+#include "runtime/gemm_traits.h"
 #include "runtime/shared_memory.h"
 
 #include "tests/support/catch.h"
@@ -49,7 +50,10 @@ TEST_CASE("shared memory: a tile stored by 64 columns, a partial block along K, 
 
 TEST_CASE("shared memory: boxes of scales cover a tile from any row and have at most 256 rows") {
   for (int block_m = 64; block_m <= 256; block_m += 64) {
-    const octet::ScaleBoxes boxes = octet::scale_boxes({block_m, 128, 1, 1, 4, 1, 1, false});
+    const octet::GemmTraits traits(
+        octet::Problem::parse("gemm.packed g8 n576 k512 a=e4m3:1x128 b=e4m3:128x128 d=bf16"),
+        {block_m, 128, 1, 1, 4, 1, 1, false});
+    const octet::ScaleBoxes boxes = traits.left_boxes;
     INFO(block_m);
     CHECK(boxes.rows <= 256);
     CHECK(boxes.count * boxes.rows >= block_m + 3);
@@ -59,10 +63,4 @@ TEST_CASE("shared memory: boxes of scales cover a tile from any row and have at 
 
 TEST_CASE("shared memory: an impossible config does not wrap into a possible one") {
   CHECK(bytes("g8 n7168 k2048", {1 << 20, 1 << 20, 1, 1, 1 << 10, 1, 1, true}) > (std::int64_t{1} << 38));
-}
-
-TEST_CASE("shared memory: a small block shares its multiprocessor") {
-  CHECK(octet::gemm_blocks_per_sm({64, 128, 1, 1, 4, 1, 1, false}) == 2);
-  CHECK(octet::gemm_blocks_per_sm({128, 128, 2, 1, 5, 1, 1, true}) == 1);
-  CHECK(octet::gemm_blocks_per_sm({64, 256, 1, 2, 4, 2, 1, true}) == 1);
 }

@@ -115,6 +115,7 @@ __device__ __forceinline__ void produce_operands(const abi::GemmParams& params, 
   while (walk.next(tile)) {
     const Sides sides = sides_of(tile);
     const i32 blocks = blocks_of_tile(tile);
+#pragma unroll 1  // it has few registers
     for (i32 block = 0; block < blocks; ++block) {
       const i32 stage = position.stage, k = (sides.block + block) * kBlockK;
       shared.ring.wait_empty(stage, position.parity);

@@ -122,7 +122,10 @@ __device__ __forceinline__ void promote(float (&total)[kStepRegisters], const fl
 #endif
 #if !OCTET_ROW_FACTORS
 #pragma unroll
-    for (i32 i = 0; i < 4; ++i) total[r + i] += partial[r + i];
+    for (i32 i = 0; i < 4; ++i) {
+      total[r + i] += partial[r + i];
+      asm volatile("" : "+f"(total[r + i]));  // here and now: ptxas puts sums off until they spill
+    }
 #endif
   }
 }
@@ -228,6 +231,7 @@ __device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const Mat
 // A warpgroup without rows still takes part in the protocol.
 __device__ __forceinline__ void skip_tile(SharedStorage& shared, const MathThread& thread, i32 blocks,
                                           RingPosition<config::kStages>& position) {
+#pragma unroll 1
   for (i32 block = 0; block < blocks; ++block) {
     shared.ring.wait_full(position.stage, position.parity);
     release_stage(shared, thread, position.stage);

@@ -73,17 +73,24 @@ IMPOSSIBLE = [
 
 class Emulation:
     def __init__(self, octet, source_dir, compiler, library, link_flags, work):
-        self.octet, self.source_dir, self.compiler = octet, source_dir, compiler
+        self.octet = octet
         self.link = [library, *link_flags]
         self.work = pathlib.Path(work)
         templates = self.work / "templates"
         shutil.copytree(pathlib.Path(source_dir) / "templates", templates)
         shutil.copy(pathlib.Path(source_dir) / "tests/emulated/ptx.cuh", templates / "ptx.cuh")
+        self.compile = [compiler, "-std=c++20", "-O1", "-w", "-ffp-contract=off", f"-I{source_dir}",
+                        f"-I{source_dir}/include"]
+        # What all of them include, compiled once.
+        prelude = self.work / "prelude.h"
+        prelude.write_text('#include "tests/emulated/emulator.h"\n#include "octet/octet.h"\n'
+                           '#include "tests/emulated/case.h"\n')
+        subprocess.run([*self.compile, "-x", "c++-header", str(prelude), "-o", f"{prelude}.gch"], check=True)
         self.environment = dict(os.environ, OCTET_TEMPLATE_DIR=str(templates), OCTET_CACHE_DIR="")
 
     def source(self, problem, *options):
-        shown = subprocess.run([self.octet, "show", problem, "--source", *options], env=self.environment, capture_output=True,
-                               text=True, check=False)
+        shown = subprocess.run([self.octet, "show", problem, "--source", *options], env=self.environment,
+                               capture_output=True, text=True, check=False)
         if shown.returncode != 0:
             raise RuntimeError(shown.stderr)
         return shown.stdout
@@ -121,13 +128,10 @@ class Emulation:
 
     def run_source(self, number, defines, kernel, main, arguments):
         file = self.work / f"kernel_{number}.cc"
-        file.write_text(f'#include "tests/emulated/emulator.h"\n#include "octet/octet.h"\n{defines}{kernel}'
-                        f'#include "tests/emulated/{main}"\n')
+        file.write_text(f'#include "prelude.h"\n{defines}{kernel}#include "tests/emulated/{main}"\n')
         program = self.work / f"kernel_{number}"
-        compiled = subprocess.run(
-            [self.compiler, "-std=c++20", "-O1", "-w", "-ffp-contract=off", f"-I{self.source_dir}",
-             f"-I{self.source_dir}/include", str(file), *self.link, "-o", str(program)],
-            capture_output=True, text=True, check=False)
+        compiled = subprocess.run([*self.compile, str(file), *self.link, "-o", str(program)], capture_output=True,
+                                  text=True, check=False)
         if compiled.returncode != 0:
             return compiled.stderr[:2000]
         done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=120)

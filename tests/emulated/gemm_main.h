@@ -8,8 +8,8 @@
 
 namespace {
 
-using octet::DType;
 using octet::Direction;
+using octet::DType;
 using octet::Layout;
 using octet::Operation;
 using octet::Problem;
@@ -104,7 +104,9 @@ struct Matrix {
   void set(std::int64_t row, std::int64_t column, float value) {
     const std::uint16_t bits = octet::reference::to_bf16(value);
     const _Float16 half = static_cast<_Float16>(value);
-    const void* from = type == DType::f32 ? static_cast<const void*>(&value) : type == DType::fp16 ? &half : (void*)&bits;
+    const void* from = type == DType::f32    ? static_cast<const void*>(&value)
+                       : type == DType::fp16 ? &half
+                                             : (void*)&bits;
     std::memcpy(at(row, column), from, static_cast<std::size_t>(octet::size_bytes(type)));
   }
 };

@@ -77,9 +77,7 @@ inline u32 pack_fp16(float low, float high) {
 }
 #endif
 #if OCTET_READS_FP16
-inline float low_fp16(u32 pair) {
-  return static_cast<float>(std::bit_cast<std::array<_Float16, 2>>(pair)[0]);
-}
+inline float low_fp16(u32 pair) { return static_cast<float>(std::bit_cast<std::array<_Float16, 2>>(pair)[0]); }
 #endif
 #if OCTET_IN_BF16 || OCTET_D_BF16
 inline u32 pack_bf16(float low, float high) {

@@ -66,3 +66,20 @@ TEST_CASE("shared memory: a small block shares its multiprocessor") {
   CHECK(octet::gemm_blocks_per_sm({128, 128, 2, 1, 5, 1, 1, true}) == 1);
   CHECK(octet::gemm_blocks_per_sm({64, 256, 1, 2, 4, 2, 1, true}) == 1);
 }
+
+TEST_CASE("shared memory: a portable kernel's ring, its scales and its table of groups") {
+  const auto portable = [](const std::string& text, const octet::PortableConfig& config) {
+    return octet::portable_shared_memory_bytes(octet::Problem::parse(text), config);
+  };
+  const std::int64_t ring = 3 * (64 + 128) * 128, slots = 3 * (64 + 128) * 4;
+  const octet::PortableConfig config{64, 128, 2, 4, 3};
+  const auto whole = [](std::int64_t bytes) { return (bytes + 127) / 128 * 128; };
+  CHECK(portable("gemm.packed g8 n64 k64 a=e4m3:1x128 b=e4m3:1x128 d=bf16", config) ==
+        whole(ring + slots + 8 + 8 * 14));
+  CHECK(portable("gemm.packed g8 n64 k64 a=e4m3:row b=e4m3:row d=bf16", config) == whole(ring + 8 + 8 * 14));
+  CHECK(portable("gemm.packed g8 n64 k64 a=e4m3:1x32@swizzled b=e4m3:32x32 d=bf16", config) ==
+        whole(ring + 4 * slots + 8 + 8 * 14 + 8 * 4));
+  CHECK(portable("wgrad.packed g8 n64 k64 a=e4m3:1x32 b=e4m3:1x32 d=bf16", config) ==
+        whole(ring + 4 * slots + 8 + 8 * 18));
+  CHECK(portable("wgrad.masked g8 m64 n64 k64 a=e4m3:1x32 b=e4m3:1x32 d=bf16", config) == whole(ring + 4 * slots));
+}

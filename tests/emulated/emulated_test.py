@@ -73,7 +73,7 @@ IMPOSSIBLE = [
 
 class Emulation:
     def __init__(self, octet, source_dir, compiler, library, link_flags, work):
-        self.octet = octet
+        self.octet, self.source_dir = octet, source_dir
         self.link = [library, *link_flags]
         self.work = pathlib.Path(work)
         templates = self.work / "templates"
@@ -125,6 +125,13 @@ class Emulation:
             return self.run_source(number, defines, kernel, "gemm_main.h", [])
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             return str(error)
+
+    def link_gemm_case(self):
+        """What every GEMM's main() calls."""
+        compiled = self.work / "gemm_case.o"
+        subprocess.run([*self.compile, "-c", f"{self.source_dir}/tests/emulated/gemm_case.cc", "-o", str(compiled)],
+                       check=True)
+        self.link.insert(0, str(compiled))
 
     def run_source(self, number, defines, kernel, main, arguments):
         file = self.work / f"kernel_{number}.cc"

@@ -81,6 +81,7 @@ def main():
     octet, source_dir, compiler, library, *link_flags = sys.argv[1:]
     with tempfile.TemporaryDirectory() as work:
         emulation = Emulation(octet, source_dir, compiler, library, link_flags, work)
+        emulation.link_gemm_case()
         cases = [(problem, False) for problem in PROBLEMS] + [(problem, True) for problem in IMPOSSIBLE]
         jobs = []
         for number, (problem, impossible) in enumerate(cases):

@@ -13,6 +13,9 @@ namespace octet::test {
 // Between them: every layout and every form of splits, group counts from 1 to 1024, N below and above one tile, K of
 // less than one scale block, with a partial last one, and long.
 const std::vector<Problem>& gemm_problems();
+// GEMMs for the portable kernel: between them every pair of recipes, layout, operation, type, layout of scales and
+// flag.
+const std::vector<Problem>& portable_problems();
 // Quantizers and activations: every recipe in every direction, and between them every layout, form of splits, type,
 // activation, arrangement of gate and up, and flag. A test says so.
 const std::vector<Problem>& quantize_problems();
@@ -24,7 +27,7 @@ std::string splits_text(const Problem& problem);
 const std::set<std::string>& all_splits();
 
 // Candidates that no rule removed, in table order.
-std::vector<Spec> legal_specs(const Problem& problem);
+std::vector<Spec> legal_specs(const Problem& problem, const DeviceFacts& device = {});
 
 // Compiles anew each time that a Runtime is made of them. NVRTC is the one that the environment names.
 Options memory_only();

@@ -53,7 +53,8 @@ const std::vector<Spec>& specs() {
     std::vector<Spec> legal;
     for (const char* text : kProblems) {
       for (const octet::Candidate& candidate : octet::explain(Problem::parse(text)).candidates) {
-        if (!candidate.refused) legal.push_back(candidate.spec);
+        const bool portable = std::holds_alternative<PortableConfig>(candidate.spec.config);  // render_portable.cc
+        if (!candidate.refused && !portable) legal.push_back(candidate.spec);
       }
     }
     return legal;

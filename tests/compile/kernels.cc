@@ -58,11 +58,7 @@ LaunchBound launch_bound(const Spec& spec) {
   if (const auto* quantize = std::get_if<QuantizeConfig>(&spec.config)) {
     return {quantize->threads, quantize->blocks_per_sm};
   }
-<<<<<<< HEAD
-  if (const auto* portable = std::get_if<octet::PortableConfig>(&spec.config)) {
-=======
   if (const auto* portable = std::get_if<PortableConfig>(&spec.config)) {
->>>>>>> portable
     return {32 * portable->warps_m * portable->warps_n, octet::portable_blocks_per_sm(*portable)};
   }
   const auto& gemm = std::get<GemmConfig>(spec.config);

@@ -9,6 +9,7 @@
 #include "runtime/gemm_args.h"
 #include "runtime/integers.h"
 #include "runtime/launch.h"
+#include "runtime/portable_traits.h"
 #include "templates/abi.h"
 
 namespace octet {
@@ -88,7 +89,8 @@ void launch_portable(const LoadedKernel& kernel, const GemmArgs& args, Stream st
   abi::PortableGemmParams params = make_params(kernel, args, rows);
   const LaunchScope scope(kernel, stream);
   if (kernel.spec.problem.weights_by_pointer) add_pointers(kernel, args, params, stream);
-  launch_pass(kernel, kernel.kernel, grid_blocks(kernel, args, rows), &params, stream, args.programmatic);
+  launch_pass(kernel, kernel.kernel, grid_blocks(kernel, args, rows), &params, stream,
+              args.programmatic && has_dependent_launch(kernel.spec.arch));
 }
 
 }  // namespace octet

@@ -52,7 +52,7 @@ struct Part {
 const Part kParts[] = {
     {"griddepcontrol.wait", [](const Spec& s) { return s.arch != "sm_89"; }},
     {"static_cast<const i64*>(splits)", [](const Spec& s) { return s.problem.splits.is_i64; }},
-    {"split_at(splits", [](const Spec& s) { return s.problem.layout != Layout::dense; }},
+    {"split_at(", [](const Spec& s) { return s.problem.layout != Layout::dense; }},
     {"struct GroupTable", [](const Spec& s) { return varies(s) || !is_wgrad(s); }},
     {"class TileWalk", [](const Spec& s) { return !is_wgrad(s); }},
     {"find_entry(", [](const Spec& s) { return varies(s) && is_wgrad(s); }},

@@ -82,7 +82,7 @@ nlohmann::ordered_json to_json(const Report& report) {
 }
 
 void say(const Row& row) {
-  std::cout << fmt::format("{} [{}] {:.1f} us {}\n", row.name, row.config, row.us,
+  std::cout << fmt::format("{} [{}] {:.1f} us {}\n", label(row), row.config, row.us,
                            row.fault.empty() ? "" : "WRONG: " + row.fault)
             << std::flush;
 }
@@ -233,7 +233,7 @@ class Bench {
       std::vector<Row> rows;
       for (const Gemm& gemm : prepare_all(runtime_, gemm_sweep(benchmark))) {
         rows.push_back(run.measure(gemm, timer_, random_));
-        std::cout << fmt::format("{} | {} | {:.1f}\n", benchmark.label(), rows.back().config, rows.back().us)
+        std::cout << fmt::format("{} | {} | {:.1f}\n", label(rows.back()), rows.back().config, rows.back().us)
                   << std::flush;
       }
       add_sorted(report, std::move(rows));

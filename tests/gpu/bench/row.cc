@@ -17,6 +17,8 @@ std::string verdict(const Row& row, const Yardsticks& yardsticks) {
 
 }  // namespace
 
+std::string label(const Row& row) { return row.m ? fmt::format("{} ~{} rows each", row.name, *row.m) : row.name; }
+
 double scaled_peer_us(const Row& row, const Yardsticks& yardsticks) {
   if (row.peer_is_copy_bound) return row.peer_us.value_or(0) * kPeerYardstickGbps / yardsticks.copy_gbps;
   const double tflops = yardsticks.cublaslt_fp8_8192_tflops.value_or(kPeerYardstickTflops);
@@ -46,8 +48,7 @@ std::string table_text(const std::vector<Row>& rows, const Yardsticks& yardstick
                          : row.tflops_bar ? row.tflops / *row.tflops_bar
                                           : row.gbps / yardsticks.copy_gbps;
     const double bar = row.fixed_us || row.tflops_bar ? 1 : row.limit ? *row.limit : row.bar.value_or(0);
-    const std::string m = row.m ? fmt::format(" ~{} rows each", *row.m) : "";
-    text += fmt::format("{:<86} {:>30} {:>8.1f} {:>7.0f} {:>6.0f} {:>6.3f} {:>5.2f} {}\n", row.name + m, row.config,
+    text += fmt::format("{:<86} {:>30} {:>8.1f} {:>7.0f} {:>6.0f} {:>6.3f} {:>5.2f} {}\n", label(row), row.config,
                         row.us, row.tflops, row.gbps, ratio, bar, verdict(row, yardsticks));
   }
   const auto& tflops = yardsticks.cublaslt_fp8_8192_tflops;

@@ -28,6 +28,8 @@ struct Row {
   std::string fault;                 // what the spot check found; "" when right
 };
 
+// The problem and the rows to expect, which tell rows apart.
+std::string label(const Row& row);
 // DeepGEMM's time as it would be on this machine at this hour; its plain time without libcublasLt, where that scales.
 double scaled_peer_us(const Row& row, const Yardsticks& yardsticks);
 // What a row with fixed_us may take.

@@ -13,6 +13,7 @@ struct GemmCandidate {
   // What the inner loop of this config reaches on an H200 (132 multiprocessors, all blocks that are resident) when
   // tiles are full and loads keep up.
   double tflops;
+  double column_tflops;  // the same where columns have scales of their own; 0: never legal there
   // Time of a tile that does not overlap with math: filling the ring, the epilogue's exposed part.
   double tile_overhead_us;
 };

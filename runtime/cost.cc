@@ -6,7 +6,7 @@
 //             that over what the total may be, so that the choice does not flap with it
 //   weights = G * N * K bytes * copies / rate; copies = 2 where several row tiles of a group read the same weights on
 //             their own, since L2 has two halves and each fetches its own copy; 1 where a cluster along M shares them
-//   memory  = weights, tokens and output once each / DRAM bandwidth
+//   memory  = weights, tokens and output once each / DRAM bandwidth, and more where the last wave is not full
 //   cost    = launch + max(tile * waves + weights, memory) + 0.01 * tile * waves
 //
 // The last term ranks configs when memory alone decides. A tile costs the same with few valid rows as when full: time
@@ -32,6 +32,7 @@ constexpr double kWeightsRate = 60e6;  // bytes of B per microsecond that reach 
 constexpr double kDramRate = 4.0e6;
 constexpr double kLaunchUs = 3;
 constexpr double kTieBreak = 0.01;
+constexpr double kUnusedShare = 0.4;
 constexpr double kSpread = 0.3;  // group sizes around their mean
 
 constexpr std::int64_t kScaleBlock = 128;
@@ -64,12 +65,14 @@ double inner_size(const Problem& problem, int index) {
 
 double tile_us(const Problem& problem, const GemmCandidate& candidate, int index) {
   const GemmConfig& config = candidate.config;
-  const double rate = candidate.tflops * 1e6 / kReferenceMultiprocessors / config.blocks_per_sm;
+  const bool columns = !config.swapped && problem.b->granularity == Granularity::block_1x128;
+  const double tflops = columns ? candidate.column_tflops : candidate.tflops;
+  const double rate = std::max(tflops, 1.0) * 1e6 / kReferenceMultiprocessors / config.blocks_per_sm;
   return 2.0 * config.block_m * config.block_n * inner_size(problem, index) / rate + candidate.tile_overhead_us;
 }
 
 double weights_us(const Problem& problem, const GemmConfig& config, int index) {
-  if (problem.op == Operation::wgrad) return 0;
+  if (problem.op == Operation::wgrad || config.swapped) return 0;
   const double tiles = tiles_per_group(index, rows_of_tile(config), problem.g);
   const double copies = config.cluster_m > 1 ? 1 : std::clamp(tiles, 1.0, 2.0);
   return static_cast<double>(problem.g) * static_cast<double>(problem.n) * static_cast<double>(problem.k) * copies /
@@ -109,9 +112,12 @@ double tiles_per_group(int index, int block_m, std::int64_t groups) {
 }
 
 double gemm_cost_us(const Problem& problem, const GemmCandidate& candidate, const DeviceFacts& device, int index) {
-  const double compute = waves(problem, candidate.config, device, index) * tile_us(problem, candidate, index);
+  const double count = waves(problem, candidate.config, device, index);
+  const double compute = count * tile_us(problem, candidate, index);
   const double weights = weights_us(problem, candidate.config, index);
-  return kLaunchUs + std::max(compute + weights, dram_us(problem, index)) + kTieBreak * compute;
+  // Blocks of a last wave that is not full leave bandwidth unused, but not all of it.
+  const double memory = dram_us(problem, index) * (1 + kUnusedShare * (std::ceil(count) / count - 1));
+  return kLaunchUs + std::max(compute + weights, memory) + kTieBreak * compute;
 }
 
 double portable_cost_us(const Problem& problem, const PortableCandidate& candidate, const DeviceFacts& device,

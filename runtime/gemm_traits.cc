@@ -43,7 +43,9 @@ GemmTraits::GemmTraits(const Problem& problem, const GemmConfig& config) {
   steps = step == 0 ? 0 : config.block_n / std::max(config.warpgroups_n, 1) / step;
   if (tile_scales) tile_scale_rows = std::max(1, (swapped ? config.block_m : config.block_n) / 128);
   element_bytes = size_bytes(problem.d.value_or(DType::bf16));
+  narrow_chunks = wgrad && problem.d == DType::f32 && !config.whole_tile_store;
   chunk_rows = swapped ? step : kSlab;
+  chunk_width = narrow_chunks ? 64 : 128;
   d_columns = wgrad ? problem.k : problem.n;
   tile_rows = swapped ? config.block_n : config.block_m;
   tile_columns = swapped ? config.block_m : config.block_n;

@@ -30,11 +30,13 @@ struct GemmTraits {
   bool group_scales = false;                       // tensor
   bool row_scales = false;                         // row
   ScaleBoxes left_boxes, right_boxes;
-  int step = 128;            // columns of one matrix instruction
-  int slabs = 1, steps = 1;  // of a warpgroup
-  int tile_scale_rows = 0;   // rows of 128x128 scales that a tile has
-  int element_bytes = 2;     // of D
-  int chunk_rows = 64;       // of what is stored at a time, 128 bytes wide
+  int step = 128;              // columns of one matrix instruction
+  int slabs = 1, steps = 1;    // of a warpgroup
+  int tile_scale_rows = 0;     // rows of 128x128 scales that a tile has
+  int element_bytes = 2;       // of D
+  bool narrow_chunks = false;  // f32 of a wgrad: two buffers, 64 bytes wide
+  int chunk_rows = 64;         // of what is stored at a time
+  int chunk_width = 128;       // in bytes
   std::int64_t d_columns = 0;
   std::int64_t tile_rows = 0, tile_columns = 0;  // of D
 };

@@ -248,7 +248,7 @@ void launch_pass(const LoadedKernel& kernel, CUkernel pass, std::int64_t blocks,
                  bool programmatic) {
   CUlaunchAttribute attributes[2];
   unsigned count = 0;
-  if (kernel.cluster > 1) {
+  if (kernel.cluster > 1 && pass == kernel.kernel) {
     CUlaunchAttribute& cluster = attributes[count++];
     cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     cluster.value.clusterDim.x = static_cast<unsigned>(kernel.cluster);

@@ -116,7 +116,8 @@ Explanation explain(const Problem& problem, const DeviceFacts& device, std::int6
 
 Spec select(const Problem& problem, const DeviceFacts& device, std::int64_t expected_m) {
   std::vector<Candidate> candidates = checked_candidates(problem, device);
-  const int choice = choices_of(problem, device, candidates)[static_cast<std::size_t>(asked_bucket(problem, expected_m))];
+  const int choice =
+      choices_of(problem, device, candidates)[static_cast<std::size_t>(asked_bucket(problem, expected_m))];
   return std::move(candidates[static_cast<std::size_t>(choice)].spec);
 }
 

@@ -6,8 +6,7 @@
 namespace octet {
 namespace {
 
-constexpr std::int64_t kBlockK = 128;             // bytes of one swizzle row, FP8 elements of one scale block
-constexpr std::int64_t kChunkColumnsBytes = 128;  // of what is stored at a time
+constexpr std::int64_t kBlockK = 128;  // bytes of one swizzle row, FP8 elements of one scale block
 
 std::int64_t align(std::int64_t value, std::int64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
@@ -20,7 +19,8 @@ std::int64_t group_table_bytes(const GemmTraits& traits, std::int64_t groups) {
 
 std::int64_t staging_bytes(const GemmTraits& traits, const GemmConfig& config) {
   const std::int64_t rows = std::int64_t{config.warpgroups_m} * config.warpgroups_n * traits.chunk_rows;
-  if (!config.whole_tile_store) return rows * kChunkColumnsBytes;
+  const int buffers = traits.narrow_chunks ? 2 : 1;
+  if (!config.whole_tile_store) return rows * traits.chunk_width * buffers;
   return std::int64_t{traits.element_bytes} * config.block_m * config.block_n;
 }
 

@@ -26,6 +26,11 @@ ElementType element_type(MapElement element) {
   return {CU_TENSOR_MAP_DATA_TYPE_UINT8, 1};
 }
 
+CUtensorMapSwizzle swizzle_of(const MatrixView& view, int element_bytes) {
+  if (!view.swizzled) return CU_TENSOR_MAP_SWIZZLE_NONE;
+  return view.box_columns * element_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B : CU_TENSOR_MAP_SWIZZLE_128B;
+}
+
 }  // namespace
 
 abi::TensorMap encode_tensor_map(const MatrixView& view) {
@@ -39,11 +44,11 @@ abi::TensorMap encode_tensor_map(const MatrixView& view) {
   const cuuint32_t steps[3] = {1, 1, 1};
   const cuuint32_t dimensions = view.matrices > 0 ? 3 : 2;
   CUtensorMap map;
-  check(Driver::get().cuTensorMapEncodeTiled(&map, element.type, dimensions, const_cast<void*>(view.data), sizes,
-                                             strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                             view.swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
-                                             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-        "cuTensorMapEncodeTiled");
+  check(
+      Driver::get().cuTensorMapEncodeTiled(&map, element.type, dimensions, const_cast<void*>(view.data), sizes, strides,
+                                           box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(view, element.bytes),
+                                           CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+      "cuTensorMapEncodeTiled");
   abi::TensorMap result;
   std::memcpy(&result, &map, sizeof(result));
   return result;

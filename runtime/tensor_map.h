@@ -19,7 +19,7 @@ struct MatrixView {
   std::int64_t rows = 0, columns = 0;
   std::int64_t row_stride = 0;  // elements
   int box_rows = 0, box_columns = 0;
-  bool swizzled = false;      // 128-byte swizzle; a box row is then 128 bytes
+  bool swizzled = false;      // by the length of a box row, 64 or 128 bytes
   std::int64_t matrices = 0;  // 0: one, addressed by column and row alone; else by column, row and matrix
 };
 

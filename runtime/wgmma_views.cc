@@ -76,7 +76,7 @@ MatrixView d_view(const GemmCall& call) {
   view.columns = traits.d_columns;
   view.row_stride = call.strides.d;
   view.box_rows = 64;
-  view.box_columns = 128 / traits.element_bytes;
+  view.box_columns = traits.chunk_width / traits.element_bytes;
   view.swizzled = true;
   if (traits.wgrad) view.matrices = call.problem.weights_by_pointer ? 1 : call.problem.g;
   return view;

@@ -168,6 +168,9 @@ __device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const Mat
   const float* streamed = sources.streamed_sf;
   float next_sf = blocks > 0 ? __ldg(streamed) : 0.f;
 #endif
+#if OCTET_EARLY_WAIT
+  if (blocks > 0) shared.ring.wait_full(position.stage, position.parity);
+#endif
 #pragma unroll(config::kUnrollK)
   for (i32 block = 0; block < blocks; ++block) {
     const i32 stage = position.stage;
@@ -176,7 +179,9 @@ __device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const Mat
     streamed += block + 1 < blocks ? kScaleColumns : 0;
     next_sf = __ldg(streamed);
 #endif
+#if !OCTET_EARLY_WAIT
     shared.ring.wait_full(stage, position.parity);
+#endif
     const u64 left = sources.left + stage * (sizeof(shared.left[0]) / 16);
     const u64 right = sources.right + stage * (sizeof(shared.right[0]) / 16);
 #pragma unroll
@@ -218,12 +223,21 @@ __device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const Mat
 #if OCTET_ROW_FACTORS
         asm volatile("" : "+f"(scales.row0), "+f"(scales.row1));
 #endif
+#if OCTET_EARLY_WAIT
+        // And the arrival of the next block.
+        if (narrow || (step == kSteps - 1 && slab == kSlabs - 1)) {
+          position.advance();
+          if (block + 1 < blocks) shared.ring.wait_full(position.stage, position.parity);
+        }
+#endif
         wgmma_wait(partial);
         if (narrow || (step == kSteps - 1 && slab == kSlabs - 1)) release_stage(shared, thread, stage);
         promote(sum[slab * kSteps + step], partial, scales);
       }
     }
+#if !OCTET_EARLY_WAIT
     position.advance();
+#endif
   }
 #endif
 }

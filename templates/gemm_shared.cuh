@@ -28,19 +28,26 @@ constexpr i32 kSteps = config::kBlockN / config::kWarpgroupsN / kStep;
 static_assert(kSlabs >= 1 && kSteps >= 1, "a warpgroup owns whole matrix instructions");
 static_assert(kSlabs * kSteps <= 2, "two tiles of accumulators and one partial sum are what the registers hold");
 
-// A thread block stores D in chunks of 64 rows (swapped: kStep rows) of 128 bytes.
+// A warpgroup stores D in chunks of 64 rows (swapped: kStep rows) of 128 bytes. Of wgrad's f32 they are 64 bytes wide,
+// so that there is room for two: one is filled while the copy engine reads the other.
+#if OCTET_NARROW_CHUNKS
+constexpr i32 kChunkWidth = 64, kBuffers = 2;  // bytes; per warpgroup
+#endif
+#if !OCTET_NARROW_CHUNKS
+constexpr i32 kChunkWidth = 128, kBuffers = 1;
+#endif
 #if OCTET_D_F32
 constexpr i32 kElementBytes = 4;
 #endif
 #if !OCTET_D_F32
 constexpr i32 kElementBytes = 2;
 #endif
-constexpr i32 kChunk = 128 / kElementBytes;  // columns of D
+constexpr i32 kChunk = kChunkWidth / kElementBytes;  // columns of D
 #if OCTET_SWAPPED
-constexpr i32 kChunkBytes = kStep * 128;
+constexpr i32 kChunkBytes = kStep * kChunkWidth;
 #endif
 #if !OCTET_SWAPPED
-constexpr i32 kChunkBytes = kSlab * 128;
+constexpr i32 kChunkBytes = kSlab * kChunkWidth;
 constexpr i32 kChunks = kSteps * kStep / kChunk;  // per slab of a warpgroup
 #endif
 
@@ -68,7 +75,7 @@ struct SharedStorage {
   alignas(1024) u8 staging[kMathWarpgroups][kSlabs * kChunks][kChunkBytes];
 #endif
 #if !OCTET_WHOLE_TILE
-  alignas(1024) u8 staging[kMathWarpgroups][1][kChunkBytes];
+  alignas(1024) u8 staging[kMathWarpgroups][kBuffers][kChunkBytes];
 #endif
 #if OCTET_LEFT_VECTOR
   alignas(128) float left_sf[config::kStages][(kLeftScales + 31) / 32 * 32];

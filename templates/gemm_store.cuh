@@ -80,10 +80,11 @@ __device__ __forceinline__ void stage_chunk(u32 buffer, const MathThread& thread
 #if OCTET_D_F32
 #pragma unroll
   for (i32 j = 0; j < kChunk / 8; ++j) {
-    const i32 piece = j * 2 + thread.lane % 4 / 2;
-    const u32 swizzled = (piece ^ (thread.row % 8)) * 16 + thread.lane % 2 * 8;
-    shared_store_8(buffer + thread.row * 128 + swizzled, sum[4 * j], sum[4 * j + 1]);
-    shared_store_8(buffer + (thread.row + 8) * 128 + swizzled, sum[4 * j + 2], sum[4 * j + 3]);
+    // The copy engine's swizzles of 128 and of 64 bytes: 16-byte pieces change places every row, or every two.
+    const i32 piece = j * 2 + thread.lane % 4 / 2, turn = thread.row % 8 * kChunkWidth / 128;
+    const u32 swizzled = (piece ^ turn) * 16 + thread.lane % 2 * 8;
+    shared_store_8(buffer + thread.row * kChunkWidth + swizzled, sum[4 * j], sum[4 * j + 1]);
+    shared_store_8(buffer + (thread.row + 8) * kChunkWidth + swizzled, sum[4 * j + 2], sum[4 * j + 3]);
   }
 #endif
 #if !OCTET_D_F32
@@ -163,11 +164,19 @@ __device__ __forceinline__ void store_tile(const abi::GemmParams& params, Shared
   if (add) keep = 0.f;
 #endif
 #endif
+#if OCTET_SCALED_OUTPUT || OCTET_BIAS
+  constexpr bool changes = true;
+#endif
+#if !OCTET_SCALED_OUTPUT
+#if !OCTET_BIAS
+  const bool changes = params.alpha != 1.f || keep != 0.f;  // a tile's registers are many to go through for nothing
+#endif
+#endif
 #pragma unroll
   for (i32 slab = 0; slab < kSlabs; ++slab)
 #pragma unroll
     for (i32 step = 0; step < kSteps; ++step)
-      if (slab < share.slabs && step < share.steps)
+      if (slab < share.slabs && step < share.steps && changes)
         finish(params, thread, tile, share.row + slab * kSlabStride, share.column + step * kStep, keep,
                sum[slab * kSteps + step]);
 #if OCTET_WHOLE_TILE
@@ -199,11 +208,20 @@ __device__ __forceinline__ void store_tile(const abi::GemmParams& params, Shared
       const u32 buffer = staging + (slab * kChunks + chunk) * kChunkBytes;
 #endif
 #if !OCTET_WHOLE_TILE
+#if OCTET_NARROW_CHUNKS
+      // This buffer is free: before the last barrier, the copy engine had read all but the other one.
+      const u32 buffer = staging + chunk % kBuffers * kChunkBytes;
+#endif
+#if !OCTET_NARROW_CHUNKS
       const u32 buffer = staging;
       if (elected) tma_store_wait_read();
       named_barrier(barrier, 128);
+#endif
       stage_chunk(buffer, thread, &sum[slab * kSteps][0] + chunk * (kChunk / 2));
       fence_async_proxy();
+#if OCTET_NARROW_CHUNKS
+      if (elected) tma_store_wait_read();
+#endif
       named_barrier(barrier, 128);
 #endif
 #if !OCTET_WGRAD

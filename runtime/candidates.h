@@ -16,6 +16,8 @@ struct GemmCandidate {
   double column_tflops;  // the same where columns have scales of their own; 0: never legal there
   // Time of a tile that does not overlap with math: filling the ring, the epilogue's exposed part.
   double tile_overhead_us;
+  // Share of the memory's bandwidth that it draws where memory decides.
+  double memory_share = 0.97;
 };
 
 struct PortableCandidate {

@@ -50,7 +50,12 @@ double mean_of_ceil(double middle, double spread, double unit) {
   return (integral_of_ceil(high, unit) - integral_of_ceil(low, unit)) / (high - low);
 }
 
-double middle_rows(int index) { return static_cast<double>(first_rows(index) - 1 + last_rows(index)) / 2; }
+// What a bucket stands for. People name round numbers, which are the ends of buckets; the first few are too wide for
+// that.
+double middle_rows(int index) {
+  const auto last = static_cast<double>(last_rows(index));
+  return index <= 3 ? (static_cast<double>(first_rows(index) - 1) + last) / 2 : last;
+}
 double width_rows(int index) { return static_cast<double>(last_rows(index) - first_rows(index) + 1); }
 
 // Rows and columns of D that a block covers.
@@ -84,17 +89,32 @@ double spread_of_total(std::int64_t groups, int index) {
   return std::max(width_rows(index) / 2 / middle_rows(index), kSpread / std::sqrt(static_cast<double>(groups)));
 }
 
-double waves(const Problem& problem, const GemmConfig& config, const DeviceFacts& device, int index) {
+// Clusters of work over all groups, and how many run at once.
+struct Work {
+  double clusters, at_once;
+};
+Work work_of(const Problem& problem, const GemmConfig& config, const DeviceFacts& device, int index) {
   const bool wgrad = problem.op == Operation::wgrad;
   const std::int64_t columns = wgrad ? problem.k : problem.n;
   const auto clusters_n =
       static_cast<double>(ceil_div(columns, std::int64_t{columns_of_tile(config)} * config.cluster_n));
   const double row_tiles = wgrad ? static_cast<double>(ceil_div(problem.n, config.block_m))
                                  : tiles_per_group(index, rows_of_tile(config), problem.g);
-  const double clusters = static_cast<double>(problem.g) * row_tiles * clusters_n / config.cluster_m;
-  const double at_once = std::max(1, device.sm_count * config.blocks_per_sm / (config.cluster_m * config.cluster_n));
-  if (wgrad || problem.g == 1) return std::ceil(clusters / at_once);  // exact, and the same for every M of a bucket
-  return mean_of_ceil(clusters, spread_of_total(problem.g, index), at_once);
+  const int cluster = config.cluster_m * config.cluster_n;
+  return {static_cast<double>(problem.g) * row_tiles * clusters_n / config.cluster_m,
+          static_cast<double>(std::max(1, device.sm_count * config.blocks_per_sm / cluster))};
+}
+
+double waves(const Problem& problem, const Work& work, int index) {
+  // Exact for these, and the same for every M of a bucket.
+  if (problem.op == Operation::wgrad || problem.g == 1) return std::ceil(work.clusters / work.at_once);
+  return mean_of_ceil(work.clusters, spread_of_total(problem.g, index), work.at_once);
+}
+
+// How much longer memory takes because the last wave is not full: its blocks leave bandwidth unused, but not all of it.
+double unused_bandwidth(const Work& work) {
+  const double count = work.clusters / work.at_once;
+  return 1 + kUnusedShare * (std::ceil(count) / count - 1);
 }
 
 double dram_us(const Problem& problem, int index) {
@@ -112,11 +132,10 @@ double tiles_per_group(int index, int block_m, std::int64_t groups) {
 }
 
 double gemm_cost_us(const Problem& problem, const GemmCandidate& candidate, const DeviceFacts& device, int index) {
-  const double count = waves(problem, candidate.config, device, index);
-  const double compute = count * tile_us(problem, candidate, index);
+  const Work work = work_of(problem, candidate.config, device, index);
+  const double compute = waves(problem, work, index) * tile_us(problem, candidate, index);
   const double weights = weights_us(problem, candidate.config, index);
-  // Blocks of a last wave that is not full leave bandwidth unused, but not all of it.
-  const double memory = dram_us(problem, index) * (1 + kUnusedShare * (std::ceil(count) / count - 1));
+  const double memory = dram_us(problem, index) * unused_bandwidth(work) / candidate.memory_share;
   return kLaunchUs + std::max(compute + weights, memory) + kTieBreak * compute;
 }
 

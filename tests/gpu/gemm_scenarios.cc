@@ -137,12 +137,18 @@ TEST_CASE_METHOD(GpuTest, "B06: a wgrad with one empty group among long ones") {
 
 TEST_CASE_METHOD(GpuTest, "B07: masked groups smaller than a tile") {
   INFO(random.note());
+  std::size_t turn = 0;
   for (const std::int64_t m : {8, 16, 32, 64}) {
     for (const char* pair : {" a=e4m3:1x128 b=e4m3:128x128 d=bf16", " a=e4m3:tensor b=e4m3:tensor d=f32"}) {
       CAPTURE(m, pair);
       const Problem problem = Problem::parse(fmt::format("gemm.masked g4 m{} n576 k512{}", m, pair));
       const FamilyCase gemm_case = family_case(problem, {1, m, 0, m}, 0, random);
-      for (const Gemm& gemm : prepare_all(legal_specs(problem))) {
+      // A third of the configs for each: they are many, and small problems are alike.
+      std::vector<Spec> specs;
+      for (const Spec& spec : legal_specs(problem)) {
+        if (turn++ % 3 == 0) specs.push_back(spec);
+      }
+      for (const Gemm& gemm : prepare_all(specs)) {
         CAPTURE(to_string(gemm.spec().config));
         REQUIRE(fault(gemm, gemm_case, random) == "");
       }

@@ -34,7 +34,7 @@ TEST_CASE_METHOD(GpuTest, "gemm: every config of the forward pass, packed and pa
       {"gemm.packed g8 n136 k272" + kTensor + " d=fp16 +acc", kRagged},
       {"gemm.padded g8 n264 k2048 al32" + kRow + " d=bf16 +bias", kRagged},
       {"gemm.padded g8 n256 k128 al8 a=e4m3:1x128:pow2 b=e4m3:128x128@block2d_t d=fp16", kRagged, 1, 1, 16}};
-  REQUIRE(shortfall(check_every_config("GEMM configs, forward", cells, random), 70) == "");
+  REQUIRE(shortfall(check_every_config("GEMM configs, forward", cells, random), 60) == "");
 }
 
 TEST_CASE_METHOD(GpuTest, "gemm: every config of masked and dense") {
@@ -45,7 +45,7 @@ TEST_CASE_METHOD(GpuTest, "gemm: every config of masked and dense") {
       {"gemm.masked g8 m144 n264 k2048" + kRow + " d=f32 +acc", kCounts, 2, 0.5F, 32},
       {"gemm.masked g8 m144 n136 k272 a=e4m3:1x128 b=e5m2:1x128 d=fp16 splits=i64", kCounts},
       {"gemm.dense g1 n576 k912" + kTensor + " d=bf16 +fastacc", {333}}};
-  REQUIRE(shortfall(check_every_config("GEMM configs, masked and dense", cells, random), 70) == "");
+  REQUIRE(shortfall(check_every_config("GEMM configs, masked and dense", cells, random), 60) == "");
 }
 
 TEST_CASE_METHOD(GpuTest, "gemm: every config of dgrad") {
@@ -56,7 +56,7 @@ TEST_CASE_METHOD(GpuTest, "gemm: every config of dgrad") {
       {"gemm.masked g8 m144 n144 k272" + kRow + " d=fp16 dir=col +bias", kCounts},
       {"gemm.padded g8 n256 k128 al32" + kTensor + " d=bf16 dir=col +acc", kRagged, 2, 0.5F, 16},
       {"gemm.dense g1 n1024 k512" + kBlocks + " d=bf16 dir=col", {129}}};
-  REQUIRE(shortfall(check_every_config("GEMM configs, dgrad", cells, random), 70) == "");
+  REQUIRE(shortfall(check_every_config("GEMM configs, dgrad", cells, random), 60) == "");
 }
 
 TEST_CASE_METHOD(GpuTest, "gemm: every config of wgrad") {

@@ -34,7 +34,8 @@ import gpu_record
 # Tests that start many processes or threads themselves run last, one by one.
 ALONE = ("D01", "D22", "E01", "cache:", "concurrency:", "graph")
 # Those that compile most start first, so that no process is left with one of them at the end.
-LONG = ("fuzz", "activation", "quantize: every", "dequantize: every", "gemm: every", "B13", "B02")
+LONG = ("fuzz", "gemm: every", "activation", "quantize: every", "dequantize: every", "wgrad-odd", "single-weight",
+        "producer-consumer", "B13", "B02")
 OUT_OF_TIME = 124  # as timeout(1) has it
 LOG_LINES = 30  # of a failed test's own output
 

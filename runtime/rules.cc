@@ -143,14 +143,6 @@ std::vector<std::string_view> unused_items(const Problem& problem) {
   return unused;
 }
 
-std::vector<std::string_view> implemented_operations() {
-  std::vector<std::string_view> names;
-  for (const Family& family : kFamilies) {
-    if (!contains(names, to_string(family.op))) names.emplace_back(to_string(family.op));
-  }
-  return names;
-}
-
 std::vector<std::string_view> implemented_layouts(Operation op) {
   std::vector<std::string_view> names;
   for (const Family& family : kFamilies) {
@@ -329,12 +321,6 @@ const Rule kRules[] = {
      [](const Facts& f) -> Advice {
        return {fmt::format("arch '{}': no kernel for {} on it yet", f.device.arch, to_string(f.problem.op)),
                "use sm_90a"};
-     }},
-    {"operation.implemented", problem, any, unsupported, "an operation needs a kernel template",
-     [](const Facts& f) { return contains(implemented_operations(), to_string(f.problem.op)); },
-     [](const Facts& f) -> Advice {
-       return {fmt::format("{}: no kernel for this operation yet", to_string(f.problem.op)),
-               fmt::format("use {}", fmt::join(implemented_operations(), " or "))};
      }},
     {"layout.implemented", problem, any, unsupported, "a kernel finds its groups in the layouts that it knows",
      [](const Facts& f) { return find_family(f.problem) != nullptr; },
@@ -743,7 +729,7 @@ const Rule kRules[] = {
     {"gemm.swapped-of-forward", config, gemm, illegal, "both operands of a wgrad have many rows",
      [](const Facts& f) { return !f.gemm().swapped || f.problem.op == Operation::gemm; },
      [](const Facts& f) -> Advice {
-       return {fmt::format("swapped config '{}' for wgrad", to_string(*f.config)), "use one that is not swapped"};
+       return {fmt::format("a swapped config for {}", to_string(f.problem.op)), "use one that is not swapped"};
      }},
     {"gemm.wgrad-cluster", config, gemm, illegal, "a cluster of a wgrad shares A, along N",
      [](const Facts& f) { return f.problem.op != Operation::wgrad || f.gemm().cluster_m == 1; },

@@ -33,7 +33,7 @@ TEST_CASE("sm_90a has an H200's facts") {
 }
 
 TEST_CASE("D15: near spellings of sm_90a are told how to write it") {
-  for (const char* arch : {"sm_90", "90", "90a", "sm90", "sm90a", "SM_90A", "9.0", "compute_90a"}) {
+  for (const char* arch : {"90", "90a", "sm90", "sm90a", "SM_90A", "9.0", "compute_90a"}) {
     INFO(arch);
     const Error error = refusal(arch);
     CHECK(error.code() == ErrorCode::invalid_argument);
@@ -42,7 +42,7 @@ TEST_CASE("D15: near spellings of sm_90a are told how to write it") {
 }
 
 TEST_CASE("D15: a real arch without kernels is told apart from an unknown one") {
-  for (const char* arch : {"75", "sm_75", "80", "sm_89", "100", "sm_100a", "100a", "sm_103f", "sm_120a", "sm_121"}) {
+  for (const char* arch : {"75", "sm_75", "80", "sm_86", "sm_87", "88", "sm_100f", "sm_103f", "sm_110", "sm_110a"}) {
     INFO(arch);
     const Error error = refusal(arch);
     CHECK(error.code() == ErrorCode::no_kernel);
@@ -57,6 +57,22 @@ TEST_CASE("D15: a real arch without kernels is told apart from an unknown one") 
     CHECK(std::string(error.what()).find("unknown arch '") == 0);
     CHECK(std::string(error.what()).find("sm_90a") != std::string::npos);
     CHECK(std::string(error.what()).find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("archs that the portable GEMM serves have facts, and their near spellings are told how to write them") {
+  for (const char* arch : {"sm_89", "sm_90", "sm_100", "sm_100a", "sm_103a", "sm_120", "sm_120a", "sm_121a"}) {
+    INFO(arch);
+    const DeviceFacts facts = DeviceFacts::for_arch(arch);
+    CHECK(facts.arch == arch);
+    CHECK(facts.sm_count > 0);
+    CHECK(facts.shared_memory_per_block >= 99 * 1024);
+    CHECK(facts.shared_memory_per_sm == facts.shared_memory_per_block + 1024);
+  }
+  for (const auto& [arch, known] : {std::pair{"89", "sm_89"}, {"100a", "sm_100a"}, {"SM_120A", "sm_120a"}}) {
+    INFO(arch);
+    CHECK(refusal(arch).code() == ErrorCode::invalid_argument);
+    CHECK(std::string(refusal(arch).what()) == "arch '" + std::string(arch) + "': write " + known);
   }
 }
 

@@ -1,6 +1,6 @@
 // Shared memory of a GEMM, summed by hand.
-#include "runtime/gemm_traits.h"
 #include "runtime/shared_memory.h"
+#include "runtime/gemm_traits.h"
 
 #include "tests/support/catch.h"
 
@@ -50,9 +50,8 @@ TEST_CASE("shared memory: a tile stored by 64 columns, a partial block along K, 
 
 TEST_CASE("shared memory: boxes of scales cover a tile from any row and have at most 256 rows") {
   for (int block_m = 64; block_m <= 256; block_m += 64) {
-    const octet::GemmTraits traits(
-        octet::Problem::parse("gemm.packed g8 n576 k512 a=e4m3:1x128 b=e4m3:128x128 d=bf16"),
-        {block_m, 128, 1, 1, 4, 1, 1, false});
+    const octet::GemmTraits traits(octet::Problem::parse("gemm.packed g8 n576 k512 a=e4m3:1x128 b=e4m3:128x128 d=bf16"),
+                                   {block_m, 128, 1, 1, 4, 1, 1, false});
     const octet::ScaleBoxes boxes = traits.left_boxes;
     INFO(block_m);
     CHECK(boxes.rows <= 256);

@@ -36,6 +36,43 @@ const std::vector<Problem>& gemm_problems() {
   return problems;
 }
 
+const std::vector<Problem>& gemm_family_problems() {
+  static const std::vector<Problem> problems = parse({
+      "gemm.masked g32 m512 n4096 k7168 a=e4m3:1x128 b=e4m3:128x128 d=bf16",
+      "gemm.masked g8 m300 n576 k2880 a=e4m3:1x128 b=e4m3:1x128 d=f32 splits=i64 +acc",
+      "gemm.dense g1 n7168 k2880 a=e4m3:1x128 b=e4m3:128x128 d=fp16 +bias",
+      "gemm.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:128x128@block2d_t d=f32 dir=col +bias +acc +checked",
+      "gemm.packed g1024 n2048 k7168 a=e5m2:1x128 b=e4m3:1x128 d=bf16 dir=col splits=i64/starts",
+      "gemm.padded g8 n4096 k2048 al128 a=e4m3:1x128:pow2 b=e5m2:128x128:pow2 d=bf16 +acc splits=i32/ends",
+      "gemm.packed g8 n4096 k7168 a=e4m3:tensor b=e4m3:tensor d=bf16 +fastacc",
+      "gemm.padded g8 n4096 k7168 al16 a=e5m2:tensor b=e4m3:tensor d=fp16 +bias +acc dir=col",
+      "gemm.packed g8 n4096 k7168 a=e4m3:row b=e4m3:row d=f32 +bias splits=i64/ends",
+      "gemm.masked g8 m300 n4096 k7168 a=e5m2:row b=e5m2:row d=bf16 +fastacc +acc",
+      "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc",
+      "wgrad.packed g1024 n2048 k7168 a=e5m2:1x128 b=e4m3:1x128 d=bf16 splits=i64/starts +checked",
+      "wgrad.padded g8 n4096 k7168 al128 a=e4m3:1x128 b=e4m3:128x128 d=f32 +acc splits=i32/ends",
+      "wgrad.masked g8 m300 n576 k2880 a=e4m3:1x128 b=e4m3:1x128 d=fp16 +acc splits=i64",
+      "wgrad.dense g1 n4096 k7168 a=e4m3:tensor b=e5m2:tensor d=f32 +fastacc +acc",
+      "wgrad.packed g8 n4096 k7168 a=e4m3:row b=e4m3:row d=bf16 +acc splits=i64/ends",
+      "wgrad.padded g8 n4096 k7168 al16 a=e4m3:tensor b=e4m3:tensor d=bf16",
+  });
+  return problems;
+}
+
+const std::vector<Problem>& portable_problems() {
+  static const std::vector<Problem> problems = parse({
+      "gemm.packed g8 n4096 k7168 a=e4m3:1x128@k_major b=e4m3:1x128@k_major d=bf16 w=pointers",
+      "gemm.padded g8 n4096 k2880 al128 a=e4m3:1x32 b=e4m3:32x32 d=bf16 +bias +acc",
+      "gemm.packed g8 n4096 k7168 a=e5m2:1x32@swizzled b=e4m3:1x32@swizzled d=f32 splits=i32/ends +acc +checked",
+      "gemm.masked g8 m300 n4096 k7168 a=e4m3:1x32 b=e4m3:1x32 d=fp16 dir=col",
+      "gemm.dense g1 n4096 k7168 a=e4m3:1x32 b=e4m3:32x32 d=bf16 dir=col",
+      "wgrad.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:1x32 d=f32 +acc splits=i64/ends",
+      "wgrad.masked g8 m300 n4096 k7168 a=e5m2:1x32@swizzled b=e4m3:1x32@swizzled d=bf16",
+      "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc w=pointers",
+  });
+  return problems;
+}
+
 const std::vector<Problem>& quantize_problems() {
   static const std::vector<Problem> problems = parse({
       "quantize.packed g8 c7168 in=bf16 out=e4m3:1x128",
@@ -143,9 +180,9 @@ const std::set<std::string>& all_splits() {
   return all;
 }
 
-std::vector<Spec> legal_specs(const Problem& problem) {
+std::vector<Spec> legal_specs(const Problem& problem, const std::string& arch) {
   std::vector<Spec> specs;
-  for (const Candidate& candidate : explain(problem).candidates) {
+  for (const Candidate& candidate : explain(problem, DeviceFacts::for_arch(arch)).candidates) {
     if (!candidate.refused) specs.push_back(candidate.spec);
   }
   return specs;

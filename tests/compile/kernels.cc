@@ -22,10 +22,12 @@ using octet::QuantizeConfig;
 using octet::Runtime;
 using octet::Spec;
 using octet::test::convert_problems;
+using octet::test::gemm_family_problems;
 using octet::test::gemm_problems;
 using octet::test::has_nvrtc;
 using octet::test::legal_specs;
 using octet::test::memory_only;
+using octet::test::portable_problems;
 using octet::test::quantize_problems;
 
 // Spills, in bytes per thread. Math and producer of the GEMM use every register that setmaxnreg leaves them, so a few
@@ -152,7 +154,7 @@ std::vector<Spec> representative_gemms() {
     Spec taken;
     for (std::size_t i = 0; i < problems.size(); ++i) {
       for (const Spec& spec : legal_specs(problems[i])) {
-        if (!(std::get<GemmConfig>(spec.config) == candidate.config)) continue;
+        if (!(spec.config == octet::Config(candidate.config))) continue;
         if (best < problems.size() && uses[best] <= uses[i]) continue;
         best = i;
         taken = spec;
@@ -161,7 +163,7 @@ std::vector<Spec> representative_gemms() {
     if (best < problems.size()) add(best, taken);
   }
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    if (uses[i] == 0) add(i, legal_specs(problems[i]).back());
+    if (uses[i] == 0) add(i, legal_specs(problems[i]).front());
   }
   return chosen;
 }

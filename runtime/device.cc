@@ -45,12 +45,16 @@ struct Part {
 };
 constexpr int kKiB = 1024;
 constexpr Part kParts[] = {
-    {"90a", 132, 227 * kKiB, 228 * kKiB},   // H200
+    {"90a", 132, 227 * kKiB, 228 * kKiB},  // H200
+    {"90", 132, 227 * kKiB, 228 * kKiB},
     {"89", 142, 99 * kKiB, 100 * kKiB},     // L40S; the first arch that multiplies FP8
     {"100a", 148, 227 * kKiB, 228 * kKiB},  // B200
-    {"100", 148, 227 * kKiB, 228 * kKiB},  {"103a", 148, 227 * kKiB, 228 * kKiB},  // B300
-    {"103", 148, 227 * kKiB, 228 * kKiB},  {"120a", 188, 99 * kKiB, 100 * kKiB},   // RTX PRO 6000
-    {"120", 188, 99 * kKiB, 100 * kKiB},   {"121a", 48, 99 * kKiB, 100 * kKiB},    // GB10
+    {"100", 148, 227 * kKiB, 228 * kKiB},
+    {"103a", 148, 227 * kKiB, 228 * kKiB},  // B300
+    {"103", 148, 227 * kKiB, 228 * kKiB},
+    {"120a", 188, 99 * kKiB, 100 * kKiB},  // RTX PRO 6000
+    {"120", 188, 99 * kKiB, 100 * kKiB},
+    {"121a", 48, 99 * kKiB, 100 * kKiB},  // GB10
     {"121", 48, 99 * kKiB, 100 * kKiB},
 };
 

@@ -6,93 +6,16 @@
 
 #include "octet/error.h"
 #include "octet/layout.h"
+#include "runtime/gemm_args.h"
 #include "runtime/integers.h"
 #include "runtime/launch.h"
+#include "runtime/portable_traits.h"
 #include "templates/abi.h"
 
 namespace octet {
 namespace {
 
 bool is_wgrad(const Problem& problem) { return problem.op == Operation::wgrad; }
-
-[[noreturn]] void refuse(const Problem& problem, const std::string& what) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", problem.to_string(), what));
-}
-
-// Strides of a launch, with what 0 stands for filled in.
-struct Strides {
-  std::int64_t a, b, d;
-};
-
-std::int64_t stride_of(const Problem& problem, const char* name, std::int64_t given, std::int64_t row, int size) {
-  if (given == 0) return row;
-  if (given < row) refuse(problem, fmt::format("{} is {}, but a row has {} elements", name, given, row));
-  if (given * size % 16 != 0) {
-    refuse(problem, fmt::format("{} is {}: rows must start at multiples of 16 bytes", name, given));
-  }
-  return given;
-}
-
-Strides strides_of(const Problem& problem, const GemmArgs& args, std::int64_t rows) {
-  const bool wgrad = is_wgrad(problem);
-  const std::int64_t inner = wgrad ? round_up(rows, 128) + 128 * problem.g : problem.k;
-  return {stride_of(problem, "a_stride", args.a_stride, inner, 1),
-          stride_of(problem, "b_stride", args.b_stride, inner, 1),
-          stride_of(problem, "d_stride", args.d_stride, wgrad ? problem.k : problem.n, size_bytes(*problem.d))};
-}
-
-int alignment_of_scales(const OperandLayout& layout) {
-  switch (layout.scales) {
-    case ScaleLayout::mn_major:
-      return 16;
-    case ScaleLayout::mx_compact:
-    case ScaleLayout::mx_32x32:
-    case ScaleLayout::swizzled:
-      return 1;
-    default:
-      return 4;
-  }
-}
-
-void require_tokens(const LoadedKernel& kernel, const char* data, const char* sf, const Operand& operand) {
-  require_pointer(kernel, data, operand.data, 16);
-  require_pointer(kernel, sf, operand.sf, alignment_of_scales(operand.layout));
-}
-
-void require_pointers(const LoadedKernel& kernel, const char* name, const Pointers& pointers) {
-  if ((pointers.host == nullptr) == (pointers.device == nullptr)) {
-    refuse(kernel.spec.problem, fmt::format("give one of {0}.host and {0}.device: G pointers", name));
-  }
-  if (pointers.device != nullptr) require_pointer(kernel, name, pointers.device, 8);
-  if (pointers.host == nullptr) return;
-  const int alignment = std::string_view(name) == "b_sf" ? 1 : 16;
-  for (std::int64_t g = 0; g < kernel.spec.problem.g; ++g) {
-    require_pointer(kernel, fmt::format("{}.host[{}]", name, g).c_str(), pointers.host[g], alignment);
-  }
-}
-
-void require_arguments(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
-  const Problem& problem = kernel.spec.problem;
-  const bool wgrad = is_wgrad(problem), pointers = problem.weights_by_pointer;
-  if (rows > 0) require_tokens(kernel, "a.data", "a.sf", args.a);
-  if (wgrad) {
-    if (rows > 0) require_tokens(kernel, "b.data", "b.sf", args.b);
-    pointers ? require_pointers(kernel, "d_data", args.d_data) : require_pointer(kernel, "d", args.d, 16);
-  } else {
-    if (pointers) {
-      require_pointers(kernel, "b_data", args.b_data);
-      require_pointers(kernel, "b_sf", args.b_sf);
-    } else {
-      require_tokens(kernel, "b.data", "b.sf", args.b);
-    }
-    require_pointer(kernel, "d", args.d, 16);
-  }
-  if (problem.layout != Layout::dense) require_splits(kernel, args.splits);
-  if (problem.has(Flag::bias)) require_pointer(kernel, "bias", args.bias, size_bytes(*problem.d));
-  if (problem.has(Flag::checked)) require_pointer(kernel, "status", args.status, 4);
-  const bool copies = args.b_data.host != nullptr || args.b_sf.host != nullptr || args.d_data.host != nullptr;
-  if (pointers && copies) require_pointer(kernel, "workspace", args.workspace, 256);
-}
 
 // Where the kernel finds the pointers; those on the host are written to the workspace's part `index`.
 const void* const* place_pointers(const LoadedKernel& kernel, const Pointers& pointers, const GemmArgs& args, int index,
@@ -110,7 +33,7 @@ const void* const* place_pointers(const LoadedKernel& kernel, const Pointers& po
 }
 
 abi::PortableGemmParams make_params(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
-  const Strides strides = strides_of(kernel.spec.problem, args, rows);
+  const GemmStrides strides = gemm_strides(kernel.spec.problem, args, rows);
   abi::PortableGemmParams params{};
   params.a = args.a.data, params.a_sf = args.a.sf;
   params.b = args.b.data, params.b_sf = args.b.sf;
@@ -160,11 +83,14 @@ void launch_portable(const LoadedKernel& kernel, const GemmArgs& args, Stream st
     require_layout(kernel, "b", args.b.layout, kernel.b);
   }
   if (rows == 0 && !is_wgrad(kernel.spec.problem)) return;
-  require_arguments(kernel, args, rows);
+  require_gemm_arguments(kernel, args, rows);
+  const bool copies = args.b_data.host != nullptr || args.b_sf.host != nullptr || args.d_data.host != nullptr;
+  if (kernel.spec.problem.weights_by_pointer && copies) require_pointer(kernel, "workspace", args.workspace, 256);
   abi::PortableGemmParams params = make_params(kernel, args, rows);
   const LaunchScope scope(kernel, stream);
   if (kernel.spec.problem.weights_by_pointer) add_pointers(kernel, args, params, stream);
-  launch_pass(kernel, kernel.kernel, grid_blocks(kernel, args, rows), &params, stream, args.programmatic);
+  launch_pass(kernel, kernel.kernel, grid_blocks(kernel, args, rows), &params, stream,
+              args.programmatic && has_dependent_launch(kernel.spec.arch));
 }
 
 }  // namespace octet

@@ -13,6 +13,11 @@ bool is_mx(const std::optional<Recipe>& recipe) {
 
 }  // namespace
 
+bool has_dependent_launch(const std::string& arch) noexcept {
+  constexpr std::size_t kTwoDigits = 5;  // of "sm_90"
+  return arch.size() > kTwoDigits || arch >= "sm_90";
+}
+
 PortableTraits::PortableTraits(const Problem& problem) {
   wgrad = problem.op == Operation::wgrad;
   mx = is_mx(problem.a);

@@ -2,6 +2,8 @@
 // shared memory and rules agree.
 #pragma once
 
+#include <string>
+
 #include "octet/problem.h"
 
 namespace octet {
@@ -17,5 +19,8 @@ struct PortableTraits {
   bool sub_blocks = false;    // that counts blocks of 32 rows
   bool first_blocks = false;  // and, in an array of its own, blocks of 128 rows
 };
+
+// Whether kernels of this arch can start before the ones before them have ended: griddepcontrol exists from sm_90 on.
+bool has_dependent_launch(const std::string& arch) noexcept;
 
 }  // namespace octet

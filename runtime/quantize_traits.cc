@@ -81,7 +81,8 @@ const char* suffix(Pass pass) noexcept {
 }
 
 std::vector<Pass> passes_of(const Problem& problem) {
-  if (problem.weights_by_pointer) return {Pass::pointers, Pass::main};
+  const bool wgrad_of_blocks = problem.op == Operation::wgrad && problem.from == Packing::deepgemm;
+  if (problem.weights_by_pointer || wgrad_of_blocks) return {Pass::pointers, Pass::main};
   if (problem.op != Operation::quantize && problem.op != Operation::activation) return {Pass::main};
   const QuantizeTraits traits(problem);
   std::vector<Pass> passes;

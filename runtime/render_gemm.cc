@@ -76,6 +76,17 @@ void add_gemm_facts(const Problem& problem, const GemmConfig& config, const Gemm
   add(problem.has(Flag::acc) && traits.wgrad && problem.d == DType::f32, "reduce");
   add(problem.has(Flag::fastacc), "fastacc");
   add(problem.has(Flag::checked), "checked");
+  facts.insert("programmatic");
+  const bool pointers = problem.weights_by_pointer, weights = pointers && !traits.wgrad;
+  const bool deepgemm = problem.from == Packing::deepgemm;
+  add(pointers || deepgemm, "maps");
+  add(weights, "pointers");
+  add(deepgemm, "deepgemm");
+  add((weights && traits.swapped) || deepgemm, "left_maps");
+  add((weights && !traits.swapped) || deepgemm, "right_maps");
+  add(weights && traits.weight_vector, traits.swapped ? "left_sf_maps" : "right_sf_maps");
+  add(weights && !traits.weight_vector, "sfb_pointers");
+  add(pointers && traits.wgrad, "d_pointers");
 }
 
 // More than one step of the K loop at a time is 1 to 3 % faster; more than four registers' worth costs compile time,

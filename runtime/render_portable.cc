@@ -14,9 +14,6 @@ namespace {
 
 using Facts = std::set<std::string>;
 
-// griddepcontrol exists from sm_90 on.
-bool has_dependent_launch(const std::string& arch) { return arch.size() > 5 || arch >= "sm_90"; }
-
 // Names of the ways that weights lie where they differ by direction, and of tokens.
 std::string scales_of_b(const Problem& problem) {
   const ScaleLayout layout = problem.b->scale_layout;

@@ -84,7 +84,7 @@ constexpr Keys kActivateWeightsTakes = {{"gate=", "il=", "+bias", "+probs", "+gr
 constexpr Keys kActivationTakes = {{"gate=", "il=", "splits=", "+bias", "+probs", "+grad", "+dbias", "+noop"}};
 constexpr Keys kGemmTakes = {{"dir=", "splits=", "w=", "+bias", "+acc", "+fastacc", "+checked"}};
 constexpr Keys kDenseGemmTakes = {{"dir=", "w=", "+bias", "+acc", "+fastacc"}};
-constexpr Keys kWgradTakes = {{"splits=", "w=", "+acc", "+fastacc", "+checked"}};
+constexpr Keys kWgradTakes = {{"from=", "splits=", "w=", "+acc", "+fastacc", "+checked"}};
 constexpr Keys kDenseWgradTakes = {{"w=", "+acc", "+fastacc"}};
 constexpr Family kFamilies[] = {
     {Operation::gemm, Layout::packed, {{"g", "n", "k", "a=", "b=", "d="}}, kGemmTakes},
@@ -412,6 +412,18 @@ const Rule kRules[] = {
      [](const Facts& f) -> Advice {
        return {fmt::format("dir={}", direction_text(f.problem.dir)), "use dir=row, the default, or dir=col"};
      }},
+    {"wgrad.deepgemm-packing", problem, gemm, illegal,
+     "DeepGEMM packs each group's columns as a block of their own, end to end",
+     [](const Facts& f) {
+       const Problem& p = f.problem;
+       return p.from == Packing::octet || (p.from == Packing::deepgemm && p.layout == Layout::packed &&
+                                           p.a->granularity == Granularity::block_1x128);
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("from={} with {} a={}", f.problem.from == Packing::te ? "te" : "deepgemm",
+                           kind_of(f.problem), to_string(*f.problem.a)),
+               "use from=deepgemm with packed groups and 1x128 scales, or convert the operands"};
+     }},
     {"dense.one-group", problem, gemm, illegal, "dense is one group that fills the buffer",
      [](const Facts& f) { return f.problem.layout != Layout::dense || f.problem.g == 1; },
      [](const Facts& f) -> Advice {
@@ -687,12 +699,6 @@ const Rule kRules[] = {
        return {fmt::format("a={} b={}: not with wgmma yet", to_string(*f.problem.a), to_string(*f.problem.b)),
                "use mn_major, block2d or block2d_t scales for speed, or a portable config"};
      }},
-    {"gemm.wgmma-weights", config, gemm, unsupported, "B is read, and D of wgrad written, through one tensor map",
-     [](const Facts& f) { return !f.problem.weights_by_pointer; },
-     [](const Facts&) -> Advice {
-       return {"w=pointers: not with wgmma yet",
-               "put the tensors of all groups in one buffer, or use a portable config"};
-     }},
     {"gemm.warpgroups-1-to-3", config, gemm, illegal, "the registers of a multiprocessor hold three math warpgroups",
      [](const Facts& f) {
        const GemmConfig& c = f.gemm();
@@ -795,6 +801,11 @@ const Rule kRules[] = {
      [](const Facts& f) { return is_gemm(f.problem.op); },
      [](const Facts& f) -> Advice {
        return {fmt::format("config '{}' is one of a GEMM", to_string(*f.config)), "use a QuantizeConfig"};
+     }},
+    {"portable.own-packing", config, portable, unsupported, "columns of a group are read from one matrix",
+     [](const Facts& f) { return f.problem.from == Packing::octet; },
+     [](const Facts&) -> Advice {
+       return {"from=deepgemm: not with mma.sync", "convert the operands with a convert problem"};
      }},
     {"portable.warps-1-to-8", config, portable, illegal, "accumulators of more warps do not fit the registers",
      [](const Facts& f) {

@@ -14,6 +14,7 @@
 #include "runtime/module.h"
 #include "runtime/portable_gemm.h"
 #include "runtime/quantize_traits.h"
+#include "runtime/wgmma_gemm.h"
 
 namespace octet {
 namespace {
@@ -177,7 +178,11 @@ std::size_t Kernel::workspace_bytes(std::int64_t capacity) const {
   require_capacity(*loaded_, capacity);
   const Problem& problem = loaded_->spec.problem;
   if (is_quantizer(problem)) return static_cast<std::size_t>(quantize_workspace(problem, capacity).bytes);
-  return static_cast<std::size_t>(portable_workspace_bytes(problem));
+  if (std::holds_alternative<PortableConfig>(loaded_->spec.config)) {
+    return static_cast<std::size_t>(portable_workspace_bytes(problem));
+  }
+  return static_cast<std::size_t>(
+      std::holds_alternative<GemmConfig>(loaded_->spec.config) ? wgmma_workspace_bytes(problem) : 0);
 }
 
 std::string to_string(const OperandLayout& layout) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -79,6 +80,16 @@ std::vector<Candidate> checked_candidates(const Problem& problem, const DeviceFa
 
 }  // namespace
 
+namespace {
+
+// The bucket that a choice is made for: a masked group has at most max_m rows, whatever is said or not.
+int asked_bucket(const Problem& problem, std::int64_t expected_m) {
+  if (problem.layout != Layout::masked) return bucket(expected_m);
+  return bucket(std::min(expected_m > 0 ? expected_m : kUnknownRows, problem.m));
+}
+
+}  // namespace
+
 Explanation explain(const Problem& problem, const DeviceFacts& device, std::int64_t expected_m) {
   Explanation explanation;
   explanation.problem = problem;
@@ -88,7 +99,7 @@ Explanation explain(const Problem& problem, const DeviceFacts& device, std::int6
   if (explanation.refused) return explanation;
 
   explanation.candidates = candidates_of(problem, device);
-  const int asked = bucket(expected_m);
+  const int asked = asked_bucket(problem, expected_m);
   const std::vector<std::optional<double>> costs = costs_of(problem, device, explanation.candidates, asked);
   for (std::size_t row = 0; row < costs.size(); ++row) explanation.candidates[row].cost_us = costs[row].value_or(0);
   const std::vector<int> choices = choices_of(problem, device, explanation.candidates);
@@ -105,7 +116,8 @@ Explanation explain(const Problem& problem, const DeviceFacts& device, std::int6
 
 Spec select(const Problem& problem, const DeviceFacts& device, std::int64_t expected_m) {
   std::vector<Candidate> candidates = checked_candidates(problem, device);
-  const int choice = choices_of(problem, device, candidates)[static_cast<std::size_t>(bucket(expected_m))];
+  const int choice =
+      choices_of(problem, device, candidates)[static_cast<std::size_t>(asked_bucket(problem, expected_m))];
   return std::move(candidates[static_cast<std::size_t>(choice)].spec);
 }
 
@@ -116,10 +128,10 @@ std::vector<Spec> variants(const Problem& problem, std::int64_t max_m, const Dev
   const std::vector<Candidate> candidates = checked_candidates(problem, device);
   const std::vector<int> choices = choices_of(problem, device, candidates);
   std::vector<bool> used(candidates.size());
-  for (int index = 1; index <= bucket(max_m); ++index) {
+  for (int index = 1; index <= asked_bucket(problem, max_m); ++index) {
     used[static_cast<std::size_t>(choices[static_cast<std::size_t>(index)])] = true;
   }
-  used[static_cast<std::size_t>(choices[static_cast<std::size_t>(bucket(0))])] = true;  // M unknown
+  used[static_cast<std::size_t>(choices[static_cast<std::size_t>(asked_bucket(problem, 0))])] = true;  // M unknown
   std::vector<Spec> specs;
   for (std::size_t row = 0; row < candidates.size(); ++row) {
     if (used[row]) specs.push_back(candidates[row].spec);

@@ -25,9 +25,32 @@ struct GemmParams {
   int* status;         // +checked: four words
   long long capacity;  // rows of the buffers of tokens
   long long d_stride;  // elements from one row of D to the next
+  // w=pointers, and operands as DeepGEMM packs them: what a pass before the kernel left in the workspace, [G] each.
+  const TensorMap* left_maps;
+  const TensorMap* right_maps;
+  const TensorMap* sf_maps;  // of B
+  const TensorMap* d_maps;
+  const float* const* sfb_pointers;
+  void* const* d_pointers;
   float alpha, beta;
 };
 static_assert(sizeof(GemmParams) == 768, "host and device lay out the parameters alike");
+
+// What makes tensor maps, or a table of pointers, from one pointer per group.
+struct MapParams {
+  TensorMap base;               // all but the address
+  TensorMap* maps;              // [G] to be written; null: `table` is
+  const void** table;           // [G]
+  const void* const* pointers;  // [G] on the device; null: `values`
+  int first, count;             // groups
+  // DeepGEMM's packing: one block [operand_rows][rows of the group] per group, end to end.
+  const void* data;
+  long long operand_rows;
+  const void* splits;
+  long long capacity;
+  const void* values[448];  // with the rest less than the 4 KB that every driver takes
+};
+static_assert(sizeof(MapParams) == 3776, "host and device lay out the parameters alike");
 #endif
 #if OCTET_PORTABLE || !OCTET_RENDERED
 // What GemmArgs of octet/runtime.h names, for gemm_portable.cu. Strides count elements from one row to the next.

@@ -56,7 +56,9 @@ __device__ __forceinline__ Sides sides_of(const Tile& tile) {
 #if OCTET_WGRAD
   sides.left = tile.row;
   sides.right = tile.column;
+#if !OCTET_DEEPGEMM
   sides.block = tile.first_block;
+#endif
 #if OCTET_LEFT_VECTOR
   sides.left_sf_x = tile.row;
   sides.left_sf_y = tile.first_block;
@@ -67,10 +69,20 @@ __device__ __forceinline__ Sides sides_of(const Tile& tile) {
 #endif
 #endif
 #if !OCTET_WGRAD
+#if OCTET_POINTERS
+  const i32 weight = tile.column;  // each group's weights have maps of their own
+#endif
+#if !OCTET_POINTERS
   const i32 weight = tile.group * config::kN + tile.column;
+#endif
 #if OCTET_WEIGHT_VECTOR
 #if OCTET_WEIGHT_COLUMNS
+#if OCTET_POINTERS
+  const i32 weight_sf_x = weight, weight_sf_y = 0;
+#endif
+#if !OCTET_POINTERS
   const i32 weight_sf_x = tile.column, weight_sf_y = tile.group * kBlocksK;
+#endif
 #endif
 #if !OCTET_WEIGHT_COLUMNS
   const i32 weight_sf_x = weight, weight_sf_y = 0;
@@ -104,6 +116,46 @@ __device__ __forceinline__ Sides sides_of(const Tile& tile) {
   return sides;
 }
 
+// The maps that a tile is loaded through.
+struct LoadMaps {
+  const abi::TensorMap *left, *right;
+#if OCTET_LEFT_VECTOR
+  const abi::TensorMap* left_sf;
+#endif
+#if OCTET_RIGHT_VECTOR
+  const abi::TensorMap* right_sf;
+#endif
+};
+
+__device__ __forceinline__ LoadMaps maps_of(const abi::GemmParams& params, const Tile& tile) {
+  LoadMaps maps;
+  maps.left = &params.left;
+  maps.right = &params.right;
+#if OCTET_LEFT_VECTOR
+  maps.left_sf = &params.left_sf;
+#endif
+#if OCTET_RIGHT_VECTOR
+  maps.right_sf = &params.right_sf;
+#endif
+#if OCTET_LEFT_MAPS
+  maps.left = params.left_maps + tile.group;
+  acquire_map(maps.left);
+#endif
+#if OCTET_RIGHT_MAPS
+  maps.right = params.right_maps + tile.group;
+  acquire_map(maps.right);
+#endif
+#if OCTET_LEFT_SF_MAPS
+  maps.left_sf = params.sf_maps + tile.group;
+  acquire_map(maps.left_sf);
+#endif
+#if OCTET_RIGHT_SF_MAPS
+  maps.right_sf = params.sf_maps + tile.group;
+  acquire_map(maps.right_sf);
+#endif
+  return maps;
+}
+
 // Feeds the operands of every tile, and their scales, to the ring. One thread.
 __device__ __forceinline__ void produce_operands(const abi::GemmParams& params, SharedStorage& shared, TileWalk walk,
                                                  i32 rank) {
@@ -114,6 +166,7 @@ __device__ __forceinline__ void produce_operands(const abi::GemmParams& params, 
   Tile tile;
   while (walk.next(tile)) {
     const Sides sides = sides_of(tile);
+    const LoadMaps maps = maps_of(params, tile);
     const i32 blocks = blocks_of_tile(tile);
 #pragma unroll 1  // it has few registers
     for (i32 block = 0; block < blocks; ++block) {
@@ -123,12 +176,12 @@ __device__ __forceinline__ void produce_operands(const abi::GemmParams& params, 
       mbarrier_arrive_expect_tx(full, kStageBytes);
 #if !OCTET_CLUSTER
 #if OCTET_SWAPPED
-      tma_load_hinted(shared_address(shared.left[stage]), &params.left, full, k, sides.left, read_once);
+      tma_load_hinted(shared_address(shared.left[stage]), maps.left, full, k, sides.left, read_once);
 #endif
 #if !OCTET_SWAPPED
-      tma_load(shared_address(shared.left[stage]), &params.left, full, k, sides.left);
+      tma_load(shared_address(shared.left[stage]), maps.left, full, k, sides.left);
 #endif
-      tma_load(shared_address(shared.right[stage]), &params.right, full, k, sides.right);
+      tma_load(shared_address(shared.right[stage]), maps.right, full, k, sides.right);
 #endif
 #if OCTET_CLUSTER
       // What the blocks of a cluster share, the first one loads for all.
@@ -138,19 +191,18 @@ __device__ __forceinline__ void produce_operands(const abi::GemmParams& params, 
 #if !OCTET_CLUSTER_M
       constexpr bool shares_right = false;
 #endif
-      load_shared(shared.left[stage], &params.left, full, k, sides.left, !shares_right, rank);
-      load_shared(shared.right[stage], &params.right, full, k, sides.right, shares_right, rank);
+      load_shared(shared.left[stage], maps.left, full, k, sides.left, !shares_right, rank);
+      load_shared(shared.right[stage], maps.right, full, k, sides.right, shares_right, rank);
 #endif
 #if OCTET_LEFT_VECTOR
 #pragma unroll
       for (i32 box = 0; box < config::kLeftScaleBoxes; ++box) {
-        tma_load(shared_address(&shared.left_sf[stage][box * config::kLeftScaleRows]), &params.left_sf, full,
+        tma_load(shared_address(&shared.left_sf[stage][box * config::kLeftScaleRows]), maps.left_sf, full,
                  sides.left_sf_x + box * config::kLeftScaleRows, sides.left_sf_y + block);
       }
 #endif
 #if OCTET_RIGHT_VECTOR
-      tma_load(shared_address(shared.right_sf[stage]), &params.right_sf, full, sides.right_sf_x,
-               sides.right_sf_y + block);
+      tma_load(shared_address(shared.right_sf[stage]), maps.right_sf, full, sides.right_sf_x, sides.right_sf_y + block);
 #endif
       position.advance();
     }
@@ -175,12 +227,18 @@ __device__ __forceinline__ void produce_tiles(const abi::GemmParams& params, Sha
     for (i32 n = 0; n < config::kTileScaleRows; ++n) {
       // Columns past N have no scales; their products are never stored.
       const i32 row = min(tile.column / 128 + n, kScaleRows - 1);
+#if OCTET_SFB_POINTERS
+      const float* sfb = more ? params.sfb_pointers[tile.group] : nullptr;
+#endif
+#if !OCTET_SFB_POINTERS
+      const float* sfb = params.sfb + static_cast<i64>(tile.group) * kScaleRows * kBlocksK;
+#endif
 #if OCTET_SFB_TURNED
-      const float* source = params.sfb + static_cast<i64>(tile.group) * kScaleRows * kBlocksK + row;
+      const float* source = sfb + row;
       constexpr i32 kNext = kScaleRows;
 #endif
 #if !OCTET_SFB_TURNED
-      const float* source = params.sfb + (static_cast<i64>(tile.group) * kScaleRows + row) * kBlocksK;
+      const float* source = sfb + static_cast<i64>(row) * kBlocksK;
       constexpr i32 kNext = 1;
 #endif
 #pragma unroll 4
@@ -252,7 +310,7 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
 #endif
 
   if (warp == 0) {
-    wait_for_kernels_before();
+    wait_for_earlier_kernels();
 #if OCTET_WGRAD
     build_block_table(shared.groups, params.splits, params.capacity, lane);
 #endif
@@ -262,7 +320,7 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
   }
 #if OCTET_CHECKED
   if (blockIdx.x == 0 && warp == 3 && lane == 0) {
-    wait_for_kernels_before();
+    wait_for_earlier_kernels();
     check_splits(params.status, params.splits, params.capacity);
   }
 #endif
@@ -295,7 +353,7 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
 #if !OCTET_EVEN_REGISTERS
     registers_decrease<config::kProducerRegisters>();
 #endif
-    wait_for_kernels_before();
+    wait_for_earlier_kernels();
     if (warp == kMathWarps && lane == 0) {
       produce_operands(params, shared, walk, rank);
       let_next_kernel_start();
@@ -305,7 +363,7 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
 #if !OCTET_EVEN_REGISTERS
     registers_increase<config::kMathRegisters>();
 #endif
-    wait_for_kernels_before();
+    wait_for_earlier_kernels();
     consume(params, shared, rank);
   }
 #if OCTET_CLUSTER
@@ -313,3 +371,42 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
   cluster_barrier();  // shared memory and barriers stay until the last remote arrival
 #endif
 }
+#if OCTET_MAPS
+
+// Makes a tensor map for each group in the workspace, or puts pointers there. One block.
+extern "C" __global__ void OCTET_POINTERS_ENTRY(const __grid_constant__ octet::abi::MapParams params) {
+  using namespace octet;
+  wait_for_earlier_kernels();
+#if OCTET_DEEPGEMM
+  __shared__ BlockTable table;
+  if (threadIdx.x < 32) build_block_table(table, params.splits, params.capacity, threadIdx.x);
+  __syncthreads();
+#endif
+  for (i32 i = threadIdx.x; i < params.count; i += blockDim.x) {
+    const i32 group = params.first + i;
+#if OCTET_DEEPGEMM
+    // A group's block is [rows of the operand][rows of the group, a multiple of 128].
+    const i64 before = static_cast<i64>(table.first_block[group]) * 128;
+    // Within the buffer, also where a group is not what it should be.
+    const i32 rows =
+        static_cast<i32>(min(static_cast<i64>(table.blocks[group]) * 128, max(params.capacity - before, 0LL)));
+    const void* address = static_cast<const u8*>(params.data) + before * params.operand_rows;
+#endif
+#if !OCTET_DEEPGEMM
+    const void* address = params.pointers != nullptr ? params.pointers[group] : params.values[i];
+    if (params.maps == nullptr) {
+      params.table[group] = address;
+      continue;
+    }
+#endif
+    abi::TensorMap* map = params.maps + group;
+    *map = params.base;
+    set_map_address(map, address);
+#if OCTET_DEEPGEMM
+    // An empty group's map is never used, and rows of no bytes are none.
+    if (rows > 0) set_map_rows(map, static_cast<u32>(rows), static_cast<u64>(rows));
+#endif
+  }
+  publish_maps();
+}
+#endif

@@ -259,7 +259,7 @@ __device__ __forceinline__ void add_stage(SharedStorage& shared, i32 stage, cons
 #if !OCTET_PROMOTE
   Sums& products = sums;
 #endif
-#pragma unroll
+#pragma unroll 1  // where FP8 is multiplied as fp16, unrolled steps take every register
   for (i32 step = 0; step < kSteps; ++step) {
     Fragments fragments;
     fragments.load(data, thread, step);

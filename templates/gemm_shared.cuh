@@ -35,7 +35,7 @@ constexpr i32 kElementBytes = 4;
 #if !OCTET_D_F32
 constexpr i32 kElementBytes = 2;
 #endif
-constexpr i32 kChunk = 128 / kElementBytes;  // columns
+constexpr i32 kChunk = 128 / kElementBytes;  // columns of D
 #if OCTET_SWAPPED
 constexpr i32 kChunkBytes = kStep * 128;
 #endif

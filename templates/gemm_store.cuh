@@ -12,13 +12,13 @@ namespace octet {
 // D.
 __device__ __forceinline__ void finish(const abi::GemmParams& params, const MathThread& thread, const Tile& tile,
                                        i32 row, i32 column, float keep, float (&sum)[kStepRegisters]) {
-#if OCTET_SCALED_OUTPUT || OCTET_BIAS || OCTET_ACC
+#if OCTET_ROW_SCALES || OCTET_ACC
   const i32 first = tile.row + row + thread.row;  // of this thread's two rows; the other one is 8 below
   const bool has0 = row + thread.row < tile.rows, has1 = row + thread.row + 8 < tile.rows;
 #endif
   float factor0 = params.alpha, factor1 = params.alpha;
 #if OCTET_GROUP_SCALES
-  const float group_scale = __ldg(params.sfa + tile.group) * __ldg(params.sfb + tile.group);
+  const float group_scale = __ldg(params.sfa + tile.group) * *scales_of_weights(params, tile);
   factor0 *= group_scale;
   factor1 *= group_scale;
 #endif
@@ -35,12 +35,13 @@ __device__ __forceinline__ void finish(const abi::GemmParams& params, const Math
 #pragma unroll
   for (i32 j = 0; j < kStep / 8; ++j) {
     float(&v)[kStepRegisters] = sum;
+#if OCTET_ROW_SCALES || OCTET_BIAS || OCTET_ACC
     const i32 c = tile.column + column + j * 8 + thread.lane % 4 * 2;
+#endif
     float column0 = 1.f, column1 = 1.f;
 #if OCTET_ROW_SCALES
     if (c < kOutputColumns) {
-      const float2 pair =
-          __ldg(reinterpret_cast<const float2*>(params.sfb + static_cast<i64>(tile.group) * kOutputColumns + c));
+      const float2 pair = __ldg(reinterpret_cast<const float2*>(scales_of_weights(params, tile) + c));
       column0 = pair.x;
       column1 = pair.y;
     }
@@ -62,8 +63,9 @@ __device__ __forceinline__ void finish(const abi::GemmParams& params, const Math
     if (keep != 0.f && c < kOutputColumns) {
       const i64 at = row_of_d(params, tile, first) + c;
       const float2 none = make_float2(0.f, 0.f);
-      const float2 old0 = has0 ? load_two(params.d_data, at) : none;
-      const float2 old1 = has1 ? load_two(params.d_data, at + 8 * params.d_stride) : none;
+      const void* d = data_of_d(params, tile);
+      const float2 old0 = has0 ? load_two(d, at) : none;
+      const float2 old1 = has1 ? load_two(d, at + 8 * params.d_stride) : none;
       v[4 * j] += keep * old0.x;
       v[4 * j + 1] += keep * old0.y;
       v[4 * j + 2] += keep * old1.x;
@@ -120,13 +122,22 @@ __device__ __forceinline__ void store_slab(const abi::GemmParams& params, u32 bu
                                            i32 column, bool add) {
 #if OCTET_WGRAD
   // The tensor map ends with the group's rows, so nothing past them is written.
+#if OCTET_D_POINTERS
+  const abi::TensorMap* map = params.d_maps + tile.group;
+  constexpr i32 plane = 0;
+  acquire_map(map);
+#endif
+#if !OCTET_D_POINTERS
+  const abi::TensorMap* map = &params.d;
+  const i32 plane = tile.group;
+#endif
 #if OCTET_REDUCE
   if (add) {
-    tma_reduce_add_3d(&params.d, buffer, column, row, tile.group);
+    tma_reduce_add_3d(map, buffer, column, row, plane);
     return;
   }
 #endif
-  tma_store_3d(&params.d, buffer, column, row, tile.group);
+  tma_store_3d(map, buffer, column, row, plane);
 #endif
 #if !OCTET_WGRAD
   tma_store(&params.d, buffer, column, row);

@@ -9,15 +9,17 @@ namespace octet {
 // Turns the sums of 64 weights x kStep tokens into what D is to hold. `row`: the first weight, among the tile's.
 __device__ __forceinline__ void finish(const abi::GemmParams& params, const MathThread& thread, const Tile& tile,
                                        i32 row, float (&sum)[kStepRegisters]) {
+#if OCTET_ROW_SCALES || OCTET_BIAS || OCTET_ACC
   const i32 n = tile.column + row + thread.row;  // of this thread's two weights; the other one is 8 below
+#endif
   float factor0 = params.alpha, factor1 = params.alpha;
 #if OCTET_GROUP_SCALES
-  const float group_scale = __ldg(params.sfa + tile.group) * __ldg(params.sfb + tile.group);
+  const float group_scale = __ldg(params.sfa + tile.group) * *scales_of_weights(params, tile);
   factor0 *= group_scale;
   factor1 *= group_scale;
 #endif
 #if OCTET_ROW_SCALES
-  const float* weight_scales = params.sfb + static_cast<i64>(tile.group) * config::kN + n;
+  const float* weight_scales = scales_of_weights(params, tile) + n;
   factor0 *= n < config::kN ? __ldg(weight_scales) : 0.f;
   factor1 *= n + 8 < config::kN ? __ldg(weight_scales + 8) : 0.f;
 #endif

@@ -58,11 +58,11 @@ __device__ __forceinline__ void mma_m16n8k32(float (&d)[4], const u32 (&a)[4], u
 }
 #undef OCTET_MMA_A
 #undef OCTET_MMA_B
+#endif
 #if OCTET_PROGRAMMATIC
 // Waits until the kernels that this one may overlap have ended and what they wrote can be read. (9.7.13.13
 // griddepcontrol)
 __device__ __forceinline__ void wait_for_earlier_kernels() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-#endif
 #endif
 #if OCTET_GEMM
 
@@ -170,6 +170,27 @@ __device__ __forceinline__ void tma_store_commit() { asm volatile("cp.async.bulk
 __device__ __forceinline__ void tma_store_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
 // Waits until the stores of this thread are complete.
 __device__ __forceinline__ void tma_store_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+#if OCTET_MAPS
+// Sets where the matrix of a map in global memory begins. (9.7.9.29 tensormap.replace)
+__device__ __forceinline__ void set_map_address(void* map, const void* address) {
+  asm volatile("tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;" ::"l"(map), "l"(address) : "memory");
+}
+#if OCTET_DEEPGEMM
+// The same of its row length and the distance of its rows in bytes.
+__device__ __forceinline__ void set_map_rows(void* map, u32 columns, u64 stride_bytes) {
+  asm volatile("tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 0, %1;" ::"l"(map), "r"(columns) : "memory");
+  asm volatile("tensormap.replace.tile.global_stride.global.b1024.b64 [%0], 0, %1;" ::"l"(map), "l"(stride_bytes)
+               : "memory");
+}
+#endif
+// Makes maps that this thread wrote visible to copies of other kernels, which acquire them. (9.7.13.4 fence.proxy)
+__device__ __forceinline__ void publish_maps() {
+  asm volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory");
+}
+__device__ __forceinline__ void acquire_map(const void* map) {
+  asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(map) : "memory");
+}
+#endif
 __device__ __forceinline__ void tma_prefetch_map(const void* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
@@ -203,12 +224,7 @@ __device__ __forceinline__ u32 cluster_block_rank() {
 }
 #endif
 
-// --- Programmatic dependent launch (9.7.13.13 griddepcontrol) ---
-
-// Waits until the kernels before this one have ended and what they wrote can be seen, where it was launched ahead of
-// that.
-__device__ __forceinline__ void wait_for_kernels_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-// Lets the next kernel start, where it is one that waits.
+// Lets the next kernel start, where it is one that waits. (9.7.13.13 griddepcontrol)
 __device__ __forceinline__ void let_next_kernel_start() { asm volatile("griddepcontrol.launch_dependents;"); }
 
 // --- Shared memory (9.7.9 ld, st, stmatrix) ---

@@ -162,6 +162,17 @@ def read_bench(path):
         return {}
 
 
+def bar_text(row):
+    """What a row missed, where its bar is not a share of the copy yardstick."""
+    if "allowed_us" in row:
+        return f" of {row['allowed_us']:.2f} allowed"
+    if row.get("limit") is not None:
+        return f", {row['us'] / row['peer_us']:.3f} of the peer's time, {row['limit']:.3f} allowed"
+    if "tflops_bar" in row:
+        return f", {row['tflops']:.0f} TFLOPS of {row['tflops_bar']:.0f}"
+    return ""
+
+
 def slow_rows(record):
     """Rows that octet-bench, which knows every bar, did not pass."""
     return [row for row in record["bench"] if not row.get("pass", True)]
@@ -216,8 +227,8 @@ def report(work, record, ran):
     if "tests" in ran:
         print(f"   tests: {tests['passed']} passed, {tests['failed']} failed, {tests['skipped']} skipped")
     for row in slow_rows(record):
-        allowed = f" of {row['allowed_us']:.2f} allowed" if "allowed_us" in row else ""
-        print(f"   misses its bar: {row['name']} ({row['us']} us{allowed}, {row['gbps']} GB/s)")
+        rows = f" ~{row['m']} rows each" if row.get("m") and row["table"] != "quantize" else ""
+        print(f"   misses its bar: {row['name']}{rows} ({row['us']} us{bar_text(row)}, {row['gbps']} GB/s)")
     lines = problems(work, record, ran)
     for line in lines:
         print(f"   {line}")

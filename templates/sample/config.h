@@ -1,7 +1,7 @@
 // A Config for editors, clang-format and nvcc: with it the template files are valid CUDA C++ as they stand. Generated
 // source never includes it; the runtime renders a Config of its own (runtime/render.cc).
 //
-// It describes one packed problem for each kernel file: a GEMM of e4m3:1x128 with e4m3:128x128, gradients of
+// It describes one packed problem for each kernel file: GEMMs of e4m3:1x128 with e4m3:128x128, gradients of
 // bf16 to e4m3:1x128 along rows and columns with their column sums, the same back to bf16, and their scales from
 // mn_major to k_major.
 #pragma once
@@ -10,6 +10,7 @@
 #define OCTET_GEMM 1
 #define OCTET_QUANTIZE 1
 #define OCTET_CONVERT 1
+#define OCTET_PORTABLE 1
 // where groups lie
 #define OCTET_PACKED 1
 #define OCTET_SPLITS_I32 1
@@ -24,6 +25,13 @@
 #define OCTET_CLUSTER 1
 #define OCTET_CLUSTER_M 1
 #define OCTET_SPLIT_NARROW 1
+// gemm_portable.cu
+#define OCTET_B_E4M3 1
+#define OCTET_BLOCK_SCALES 1
+#define OCTET_PROMOTE 1
+#define OCTET_PROGRAMMATIC 1
+#define OCTET_SFA_MN_MAJOR 1
+#define OCTET_SFB_BLOCK2D 1
 // quantize_*.cu
 #define OCTET_IN_BF16 1
 #define OCTET_OUT_E4M3 1
@@ -75,6 +83,11 @@ constexpr int kScaleBoxRows = 132;
 constexpr int kMathRegisters = 232;
 constexpr int kProducerRegisters = 40;
 constexpr int kSharedBytes = 216064;
+// gemm_portable.cu
+constexpr int kWarpsM = 2;
+constexpr int kWarpsN = 4;
+constexpr int kScalesPerStage = 1;
+constexpr int kStorageBytes = 202880;
 // quantize_rows.cu
 constexpr int kRowsPerThread = 8;
 // convert.cu

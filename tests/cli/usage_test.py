@@ -72,7 +72,7 @@ class Usage(CliTest):
 
     def test_d15_an_arch_is_known_or_refused_before_anything_is_compiled(self):
         for command in ("build", "show", "explain", "variants"):
-            for arch in ("sm_90", "90", "90a", "sm90"):
+            for arch in ("9.0", "90", "90a", "sm90"):
                 with self.subTest(command=command, arch=arch):
                     self.assertIn("sm_90a", self.refused(command, QUANTIZE, "--arch", arch))
             for arch in ("sm_75", "100", "100a", "hopper"):

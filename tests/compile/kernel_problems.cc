@@ -61,14 +61,26 @@ const std::vector<Problem>& gemm_family_problems() {
 
 const std::vector<Problem>& portable_problems() {
   static const std::vector<Problem> problems = parse({
-      "gemm.packed g8 n4096 k7168 a=e4m3:1x128@k_major b=e4m3:1x128@k_major d=bf16 w=pointers",
-      "gemm.padded g8 n4096 k2880 al128 a=e4m3:1x32 b=e4m3:32x32 d=bf16 +bias +acc",
-      "gemm.packed g8 n4096 k7168 a=e5m2:1x32@swizzled b=e4m3:1x32@swizzled d=f32 splits=i32/ends +acc +checked",
-      "gemm.masked g8 m300 n4096 k7168 a=e4m3:1x32 b=e4m3:1x32 d=fp16 dir=col",
-      "gemm.dense g1 n4096 k7168 a=e4m3:1x32 b=e4m3:32x32 d=bf16 dir=col",
-      "wgrad.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:1x32 d=f32 +acc splits=i64/ends",
-      "wgrad.masked g8 m300 n4096 k7168 a=e5m2:1x32@swizzled b=e4m3:1x32@swizzled d=bf16",
-      "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc w=pointers",
+      "gemm.packed g8 n7168 k2880 a=e4m3:1x128 b=e4m3:128x128 d=bf16",
+      "gemm.padded g1024 n576 k7168 al16 a=e5m2:1x128@k_major b=e4m3:128x128@block2d_t d=f32 splits=i64/ends +acc",
+      "gemm.masked g8 m300 n4096 k7168 a=e4m3:1x128 b=e5m2:1x128 d=fp16 +bias +acc +checked w=pointers",
+      "gemm.packed g8 n576 k2880 a=e4m3:1x128 b=e4m3:1x128 d=bf16 dir=col splits=i32/starts +checked",
+      "gemm.dense g1 n7168 k7168 a=e4m3:1x128:pow2 b=e4m3:1x128@k_major d=bf16",
+      "gemm.packed g8 n8 k16 a=e4m3:tensor b=e4m3:tensor d=bf16 splits=i64",
+      "gemm.dense g1 n4096 k7168 a=e5m2:tensor b=e4m3:tensor d=f32 +fastacc +bias dir=col",
+      "gemm.masked g1024 m300 n4096 k7168 a=e4m3:row b=e5m2:row d=bf16 w=pointers splits=i64",
+      "gemm.padded g8 n4096 k2880 al128 a=e4m3:row b=e4m3:row d=fp16 +fastacc +acc",
+      "gemm.packed g8 n7168 k7168 a=e4m3:1x32 b=e4m3:1x32 d=bf16",
+      "gemm.packed g1024 n576 k2880 a=e4m3:1x32@swizzled b=e5m2:1x32@swizzled d=bf16 splits=i64/starts +checked",
+      "gemm.masked g8 m300 n4096 k7168 a=e5m2:1x32@swizzled b=e4m3:32x32 d=f32 +acc w=pointers",
+      "gemm.packed g8 n4096 k2880 a=e4m3:1x32 b=e4m3:1x32 d=fp16 dir=col +bias splits=i32/ends",
+      "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc",
+      "wgrad.padded g1024 n4096 k2048 al16 a=e5m2:1x128 b=e4m3:128x128 d=bf16 splits=i64/ends +checked",
+      "wgrad.masked g8 m300 n4096 k2048 a=e5m2:tensor b=e4m3:tensor d=f32 w=pointers +checked +fastacc",
+      "wgrad.dense g1 n4096 k2048 a=e4m3:row b=e4m3:row d=f32 +acc",
+      "wgrad.packed g1024 n4096 k2048 a=e5m2:1x32 b=e4m3:1x32@swizzled d=f32 +acc splits=i32/starts",
+      "wgrad.masked g8 m300 n16 k16 a=e4m3:1x32@swizzled b=e4m3:1x32 d=fp16 splits=i64",
+      "wgrad.dense g1 n4096 k2048 a=e4m3:1x32 b=e5m2:1x32 d=bf16 w=pointers",
   });
   return problems;
 }
@@ -180,9 +192,9 @@ const std::set<std::string>& all_splits() {
   return all;
 }
 
-std::vector<Spec> legal_specs(const Problem& problem, const std::string& arch) {
+std::vector<Spec> legal_specs(const Problem& problem, const DeviceFacts& device) {
   std::vector<Spec> specs;
-  for (const Candidate& candidate : explain(problem, DeviceFacts::for_arch(arch)).candidates) {
+  for (const Candidate& candidate : explain(problem, device).candidates) {
     if (!candidate.refused) specs.push_back(candidate.spec);
   }
   return specs;

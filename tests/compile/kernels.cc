@@ -17,6 +17,7 @@ namespace {
 
 using octet::Built;
 using octet::GemmConfig;
+using octet::PortableConfig;
 using octet::Problem;
 using octet::QuantizeConfig;
 using octet::Runtime;
@@ -38,14 +39,17 @@ constexpr int kGemmSpillBytes = 64;
 // f32 (204), and with a gradient those of two inputs (256). More than that is a tile that went to the stack.
 constexpr int kQuantizeSpillBytes = 32, kWideSpillBytes = 256, kGradientSpillBytes = 320;
 
+// On sm_90a and sm_100a the widest portable tile keeps FP8 operands as fp16 next to 128 sums: 64 bytes at most.
+constexpr int kPortableSpillBytes = 128;
+
 int spill_limit(const Spec& spec) {
+  if (std::holds_alternative<PortableConfig>(spec.config)) return kPortableSpillBytes;
   if (std::holds_alternative<GemmConfig>(spec.config)) return kGemmSpillBytes;
   if (spec.problem.has(octet::Flag::grad)) return kGradientSpillBytes;
   if (spec.problem.in == octet::DType::f32) return kWideSpillBytes;
   return kQuantizeSpillBytes;  // converters too
 }
 
-constexpr int kSharedBytesOfBlock = 232448;  // 227 KiB, what an H100 or H200 lets a block opt in to
 constexpr int kRegistersOfSm = 65536;
 
 struct LaunchBound {
@@ -55,7 +59,7 @@ LaunchBound launch_bound(const Spec& spec) {
   if (const auto* quantize = std::get_if<QuantizeConfig>(&spec.config)) {
     return {quantize->threads, quantize->blocks_per_sm};
   }
-  if (const auto* portable = std::get_if<octet::PortableConfig>(&spec.config)) {
+  if (const auto* portable = std::get_if<PortableConfig>(&spec.config)) {
     return {32 * portable->warps_m * portable->warps_n, octet::portable_blocks_per_sm(*portable)};
   }
   const auto& gemm = std::get<GemmConfig>(spec.config);
@@ -75,10 +79,15 @@ void check_resources(const Built& built) {
   CHECK_FALSE(resources.wgmma_serialized);
   CHECK(resources.spill_store_bytes <= spill_limit(built.spec));
   CHECK(resources.spill_load_bytes <= spill_limit(built.spec));
+  const int most_shared_bytes = octet::DeviceFacts::for_arch(built.spec.arch).shared_memory_per_block;
   if (const auto* gemm = std::get_if<GemmConfig>(&built.spec.config)) {
     CHECK(resources.static_shared_bytes == 0);
-    CHECK(resources.dynamic_shared_bytes <= kSharedBytesOfBlock);
+    CHECK(resources.dynamic_shared_bytes <= most_shared_bytes);
     CHECK(resources.dynamic_shared_bytes == octet::gemm_shared_memory_bytes(built.spec.problem, *gemm));
+  } else if (const auto* portable = std::get_if<PortableConfig>(&built.spec.config)) {
+    CHECK(resources.static_shared_bytes == 0);
+    CHECK(resources.dynamic_shared_bytes <= most_shared_bytes);
+    CHECK(resources.dynamic_shared_bytes == octet::portable_shared_memory_bytes(built.spec.problem, *portable));
   } else {
     CHECK(resources.dynamic_shared_bytes == 0);
     CHECK(resources.static_shared_bytes <= 48 * 1024);
@@ -139,6 +148,14 @@ void check_every_legal_config(const std::vector<Problem>& problems) {
   for (const Built& built : build_all(all)) check_built(built);
 }
 
+std::vector<Spec> made_for_arch(const Problem& problem) {
+  std::vector<Spec> specs = legal_specs(problem);
+  specs.erase(std::remove_if(specs.begin(), specs.end(),
+                             [](const Spec& spec) { return !std::holds_alternative<GemmConfig>(spec.config); }),
+              specs.end());
+  return specs;
+}
+
 // One problem for each config and one config for each problem, dealt out in turn.
 std::vector<Spec> representative_gemms() {
   const auto& problems = gemm_problems();
@@ -163,7 +180,7 @@ std::vector<Spec> representative_gemms() {
     if (best < problems.size()) add(best, taken);
   }
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    if (uses[i] == 0) add(i, legal_specs(problems[i]).front());
+    if (uses[i] == 0) add(i, made_for_arch(problems[i]).back());
   }
   return chosen;
 }
@@ -186,6 +203,28 @@ TEST_CASE("kernels: the GEMM compiles to a good cubin in every config, with ever
   CHECK(configs == wanted);
   CHECK(splits == octet::test::all_splits());
   CHECK(problems.size() == gemm_problems().size());
+}
+
+TEST_CASE("kernels: the portable GEMM compiles to good cubins for every arch") {
+  if (!has_nvrtc()) return;
+  const std::vector<std::string> archs = {"sm_89", "sm_90a", "sm_100a", "sm_120a", "sm_90", "sm_100", "sm_120"};
+  std::vector<Spec> specs;
+  std::set<std::string> used;
+  for (std::size_t i = 0; i < portable_problems().size(); ++i) {
+    INFO(portable_problems()[i].to_string());
+    for (const std::size_t turn : {2 * i, 2 * i + 1}) {  // two archs for each problem, and configs in turn
+      std::vector<Spec> legal;
+      const octet::DeviceFacts device = octet::DeviceFacts::for_arch(archs[turn % archs.size()]);
+      for (const Spec& spec : legal_specs(portable_problems()[i], device)) {
+        if (std::holds_alternative<PortableConfig>(spec.config)) legal.push_back(spec);
+      }
+      REQUIRE_FALSE(legal.empty());
+      specs.push_back(legal[turn % legal.size()]);
+      used.insert(to_string(specs.back().config));
+    }
+  }
+  CHECK(used.size() == octet::portable_candidates().size());
+  for (const Built& built : build_all(specs)) check_built(built);
 }
 
 TEST_CASE("kernels: the quantizers compile to good cubins in every config, with all of their passes") {

@@ -15,7 +15,8 @@ namespace octet::test {
 const std::vector<Problem>& gemm_problems();
 // The rest of the GEMM's family: every operation, layout, pair of recipes, output and flag. A test says so.
 const std::vector<Problem>& gemm_family_problems();
-// Problems that only the portable GEMM serves on sm_90a; with the others, what it serves elsewhere.
+// GEMMs for the portable kernel: between them every pair of recipes, layout, operation, type, layout of scales and
+// flag.
 const std::vector<Problem>& portable_problems();
 // Quantizers and activations: every recipe in every direction, and between them every layout, form of splits, type,
 // activation, arrangement of gate and up, and flag. A test says so.
@@ -28,7 +29,7 @@ std::string splits_text(const Problem& problem);
 const std::set<std::string>& all_splits();
 
 // Candidates that no rule removed, in table order.
-std::vector<Spec> legal_specs(const Problem& problem, const std::string& arch = "sm_90a");
+std::vector<Spec> legal_specs(const Problem& problem, const DeviceFacts& device = {});
 
 // Compiles anew each time that a Runtime is made of them. NVRTC is the one that the environment names.
 Options memory_only();

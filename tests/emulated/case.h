@@ -33,6 +33,7 @@ inline octet::reference::GroupExtents extents_of(const Problem& problem) {
 inline std::int64_t capacity_of(const Problem& problem, const octet::reference::GroupExtents& groups) {
   constexpr std::int64_t kTail = 5;
   const bool fixed = problem.layout == Layout::uniform || problem.layout == Layout::masked;
+  if (problem.layout == Layout::dense) return groups.end.back();
   return fixed ? octet::buffer_rows(problem, 0) : groups.end.back() + kTail;
 }
 
@@ -44,7 +45,7 @@ struct SplitsArray {
 
   SplitsArray(const Problem& problem, const octet::reference::GroupExtents& groups, std::int64_t capacity,
               bool impossible) {
-    if (problem.layout == Layout::uniform) return;
+    if (problem.layout == Layout::uniform || problem.layout == Layout::dense) return;
     wide = octet::reference::splits_array(groups, problem.splits.form);
     if (impossible) {
       for (std::size_t i = 0; i < wide.size(); ++i) wide[i] = i % 2 == 0 ? capacity : 0;

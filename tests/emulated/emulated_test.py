@@ -73,17 +73,24 @@ IMPOSSIBLE = [
 
 class Emulation:
     def __init__(self, octet, source_dir, compiler, library, link_flags, work):
-        self.octet, self.source_dir, self.compiler = octet, source_dir, compiler
+        self.octet, self.source_dir = octet, source_dir
         self.link = [library, *link_flags]
         self.work = pathlib.Path(work)
         templates = self.work / "templates"
         shutil.copytree(pathlib.Path(source_dir) / "templates", templates)
         shutil.copy(pathlib.Path(source_dir) / "tests/emulated/ptx.cuh", templates / "ptx.cuh")
+        self.compile = [compiler, "-std=c++20", "-O1", "-w", "-ffp-contract=off", f"-I{source_dir}",
+                        f"-I{source_dir}/include"]
+        # What all of them include, compiled once.
+        prelude = self.work / "prelude.h"
+        prelude.write_text('#include "tests/emulated/emulator.h"\n#include "octet/octet.h"\n'
+                           '#include "tests/emulated/case.h"\n')
+        subprocess.run([*self.compile, "-x", "c++-header", str(prelude), "-o", f"{prelude}.gch"], check=True)
         self.environment = dict(os.environ, OCTET_TEMPLATE_DIR=str(templates), OCTET_CACHE_DIR="")
 
-    def source(self, problem):
-        shown = subprocess.run([self.octet, "show", problem, "--source"], env=self.environment, capture_output=True,
-                               text=True, check=False)
+    def source(self, problem, *options):
+        shown = subprocess.run([self.octet, "show", problem, "--source", *options], env=self.environment,
+                               capture_output=True, text=True, check=False)
         if shown.returncode != 0:
             raise RuntimeError(shown.stderr)
         return shown.stdout
@@ -103,20 +110,53 @@ class Emulation:
             defines = f'#define PROBLEM "{problem}"\n#define IMPOSSIBLE {str(impossible).lower()}\n'
             if "kRowsPerThread = 4;" in kernel:
                 defines += "#define ROWS_PER_THREAD 4\n"
-            file = self.work / f"kernel_{number}.cc"
-            file.write_text(f'#include "tests/emulated/emulator.h"\n#include "octet/octet.h"\n{defines}{kernel}'
-                            f'#include "tests/emulated/{main}"\n')
-            program = self.work / f"kernel_{number}"
-            compiled = subprocess.run(
-                [self.compiler, "-std=c++20", "-O1", "-w", "-ffp-contract=off", f"-I{self.source_dir}",
-                 f"-I{self.source_dir}/include", str(file), *self.link, "-o", str(program)],
-                capture_output=True, text=True, check=False)
-            if compiled.returncode != 0:
-                return compiled.stderr[:2000]
-            done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=120)
-            return "" if done.returncode == 0 else done.stdout + done.stderr + f"exit status {done.returncode}"
+            return self.run_source(number, defines, kernel, main, arguments)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             return str(error)
+
+    def run_gemm(self, number, problem, config, impossible, strided):
+        """What is wrong with a portable GEMM; empty when nothing is."""
+        try:
+            kernel = self.source(problem, "--config", config)
+            kernel = kernel.replace("extern __shared__ __align__(128) u8 shared_bytes[];",
+                                    "u8* shared_bytes = emulator::dynamic_shared();")
+            defines = (f'#define PROBLEM "{problem}"\n#define IMPOSSIBLE {str(impossible).lower()}\n'
+                       f"#define STRIDED {str(strided).lower()}\n")
+            return self.run_source(number, defines, kernel, "gemm_main.h", [])
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            return str(error)
+
+    def link_gemm_case(self):
+        """What every GEMM's main() calls."""
+        compiled = self.work / "gemm_case.o"
+        subprocess.run([*self.compile, "-c", f"{self.source_dir}/tests/emulated/gemm_case.cc", "-o", str(compiled)],
+                       check=True)
+        self.link.insert(0, str(compiled))
+
+    def run_source(self, number, defines, kernel, main, arguments):
+        file = self.work / f"kernel_{number}.cc"
+        file.write_text(f'#include "prelude.h"\n{defines}{kernel}#include "tests/emulated/{main}"\n')
+        program = self.work / f"kernel_{number}"
+        compiled = subprocess.run([*self.compile, str(file), *self.link, "-o", str(program)], capture_output=True,
+                                  text=True, check=False)
+        if compiled.returncode != 0:
+            return compiled.stderr[:2000]
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=120)
+        return "" if done.returncode == 0 else done.stdout + done.stderr + f"exit status {done.returncode}"
+
+
+def report(jobs):
+    """Runs (name, function, arguments) jobs, prints what is wrong with each, and returns the exit status."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        faults = list(pool.map(lambda job: job[1][1](job[0], *job[1][2]), enumerate(jobs)))
+    failed = 0
+    for (name, _, _), fault in zip(jobs, faults):
+        print("ok    " if not fault else "FAILED", name)
+        if fault:
+            failed += 1
+            print("       ", fault.strip().replace("\n", "\n        "))
+    print(f"{len(jobs)} kernels emulated, {failed} wrong")
+    return 1 if failed or not jobs else 0
 
 
 def main():
@@ -126,16 +166,7 @@ def main():
         jobs = [(problem, emulation.run, (problem, False)) for problem in EXACT]
         jobs += [(f"{problem} (impossible splits)", emulation.run, (problem, True)) for problem in IMPOSSIBLE]
         jobs += [(f"quantize.{' '.join(case)} (fused)", emulation.run_fused, case) for case in FUSED]
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            faults = list(pool.map(lambda job: job[1][1](job[0], *job[1][2]), enumerate(jobs)))
-    failed = 0
-    for (name, _, _), fault in zip(jobs, faults):
-        print("ok    " if not fault else "FAILED", name)
-        if fault:
-            failed += 1
-            print("       ", fault.strip().replace("\n", "\n        "))
-    print(f"{len(jobs)} kernels emulated, {failed} wrong")
-    return 1 if failed or not jobs else 0
+        return report(jobs)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,9 @@
 #define __launch_bounds__(...)
 #define __shared__ static
 
+struct float2 {
+  float x, y;
+};
 struct uint2 {
   unsigned x, y;
 };
@@ -100,6 +103,64 @@ T exchange(T value, int source) {
   return result;
 }
 
+// What the lanes of a warp show each other: every lane's value, for reading until its second next call.
+template <typename T>
+const std::array<T, 32>& show(const T& value) {
+  static std::array<std::array<std::array<T, 32>, 2>, kMaxThreads / 32> shown;
+  static std::array<unsigned, kMaxThreads> calls;
+  const unsigned thread = block.current;
+  auto& slots = shown[thread / 32][calls[thread]++ % 2];
+  slots[thread % 32] = value;
+  meet_warp();
+  return slots;
+}
+
+// Dynamic shared memory, and copies to it that arrive when they are waited for: until then their target is NaN.
+struct Copy {
+  std::uint8_t* to;
+  const void* from;
+  unsigned size, bytes;
+};
+inline std::vector<std::uint8_t> shared_memory;
+inline std::array<std::vector<std::vector<Copy>>, kMaxThreads> copies;  // groups of each thread; the last one is open
+inline std::vector<std::pair<const std::uint8_t*, const std::uint8_t*>> readable;
+
+inline std::uint8_t* dynamic_shared() {
+  const std::size_t alignment = 1024;
+  if (shared_memory.empty()) shared_memory.assign((1 << 18) + alignment, 0xFF);
+  return reinterpret_cast<std::uint8_t*>((reinterpret_cast<std::uintptr_t>(shared_memory.data()) + alignment - 1) /
+                                         alignment * alignment);
+}
+inline void start_copy(unsigned to, const void* from, unsigned size, unsigned bytes) {
+  const auto* first = static_cast<const std::uint8_t*>(from);
+  const bool allowed = std::any_of(readable.begin(), readable.end(), [&](const auto& range) {
+    return first >= range.first && first + bytes <= range.second;
+  });
+  if (bytes > 0 && !allowed) {
+    std::fprintf(stderr, "a copy reads outside the buffers\n");
+    std::exit(4);
+  }
+  std::memset(dynamic_shared() + to, 0xFF, size);
+  auto& groups = copies[block.current];
+  if (groups.empty()) groups.emplace_back();
+  groups.back().push_back({dynamic_shared() + to, from, size, bytes});
+}
+inline void end_copy_group() {
+  auto& groups = copies[block.current];
+  if (groups.empty()) groups.emplace_back();
+  groups.emplace_back();
+}
+inline void finish_copies(std::size_t pending) {
+  auto& groups = copies[block.current];
+  while (groups.size() > pending + 1) {
+    for (const Copy& copy : groups.front()) {
+      std::memset(copy.to, 0, copy.size);
+      std::memcpy(copy.to, copy.from, copy.bytes);
+    }
+    groups.erase(groups.begin());
+  }
+}
+
 inline int lane() { return static_cast<int>(block.current % 32); }
 
 inline void start_fibers(unsigned threads) {
@@ -146,12 +207,16 @@ struct BlockIndex {
 struct GridSize {
   operator unsigned() const { return block.blocks; }
 };
+struct BlockSize {
+  operator unsigned() const { return block.threads; }
+};
 
 }  // namespace emulator
 
 inline struct { emulator::ThreadIndex x; } threadIdx;
 inline struct { emulator::BlockIndex x; } blockIdx;
 inline struct { emulator::GridSize x; } gridDim;
+inline struct { emulator::BlockSize x; } blockDim;
 
 inline void __syncthreads() { emulator::meet(emulator::block.all, emulator::block.threads); }
 inline void __syncwarp() { emulator::meet_warp(); }

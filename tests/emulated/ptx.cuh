@@ -6,6 +6,79 @@
 
 namespace octet {
 
+#if OCTET_PORTABLE
+inline u32 shared_address(const void* pointer) {
+  return static_cast<u32>(static_cast<const u8*>(pointer) - emulator::dynamic_shared());
+}
+inline void copy_async_16(u32 to, const void* from, u32 bytes) { emulator::start_copy(to, from, 16, bytes); }
+inline void copy_async_4(u32 to, const void* from, u32 bytes) { emulator::start_copy(to, from, 4, bytes); }
+inline void copy_async_commit() { emulator::end_copy_group(); }
+template <i32 kPending>
+void copy_async_wait() {
+  emulator::finish_copies(kPending);
+}
+inline void ldmatrix_x4(u32 (&m)[4], u32 address) {
+  const int lane = emulator::lane();
+  const auto& addresses = emulator::show(address);
+  for (int i = 0; i < 4; ++i) {
+    std::memcpy(&m[i], emulator::dynamic_shared() + addresses[i * 8 + lane / 4] + lane % 4 * 4, 4);
+  }
+}
+struct MmaOperands {
+  u32 a[4], b[2];
+};
+// Byte k of a row (column) of the operand: which lane and register hold it. (9.7.14.5.8 Matrix fragments for m16n8k32)
+inline u8 byte_of_a(const std::array<MmaOperands, 32>& lanes, int row, int k) {
+  return lanes[row % 8 * 4 + k % 16 / 4].a[k / 16 * 2 + row / 8] >> k % 4 * 8 & 255;
+}
+inline u8 byte_of_b(const std::array<MmaOperands, 32>& lanes, int column, int k) {
+  return lanes[column * 4 + k % 16 / 4].b[k / 16] >> k % 4 * 8 & 255;
+}
+inline const std::array<float, 256>& values_of(DType type) {
+  const auto make = [](DType of) {
+    std::array<float, 256> values;
+    for (int byte = 0; byte < 256; ++byte) values[byte] = reference::from_fp8(static_cast<u8>(byte), of);
+    return values;
+  };
+  static const std::array<float, 256> e4m3 = make(DType::e4m3), e5m2 = make(DType::e5m2);
+  return type == DType::e4m3 ? e4m3 : e5m2;
+}
+inline void mma_m16n8k32(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+#if OCTET_A_E4M3
+  constexpr DType kTypeA = DType::e4m3;
+#endif
+#if OCTET_A_E5M2
+  constexpr DType kTypeA = DType::e5m2;
+#endif
+#if OCTET_B_E4M3
+  constexpr DType kTypeB = DType::e4m3;
+#endif
+#if OCTET_B_E5M2
+  constexpr DType kTypeB = DType::e5m2;
+#endif
+  const int lane = emulator::lane();
+  const auto& lanes = emulator::show(MmaOperands{{a[0], a[1], a[2], a[3]}, {b0, b1}});
+  const auto &of_a = values_of(kTypeA), &of_b = values_of(kTypeB);
+  for (int i = 0; i < 4; ++i) {
+    const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+    double sum = d[i];
+    for (int k = 0; k < 32; ++k) {
+      sum += static_cast<double>(of_a[byte_of_a(lanes, row, k)]) * of_b[byte_of_b(lanes, column, k)];
+    }
+    d[i] = static_cast<float>(sum);
+  }
+}
+inline void wait_for_earlier_kernels() {}
+#endif
+#if OCTET_D_FP16
+inline u32 pack_fp16(float low, float high) {
+  const _Float16 halves[2] = {static_cast<_Float16>(low), static_cast<_Float16>(high)};
+  return std::bit_cast<u32>(halves);
+}
+#endif
+#if OCTET_READS_FP16
+inline float low_fp16(u32 pair) { return static_cast<float>(std::bit_cast<std::array<_Float16, 2>>(pair)[0]); }
+#endif
 #if OCTET_IN_BF16 || OCTET_D_BF16
 inline u32 pack_bf16(float low, float high) {
   return reference::to_bf16(low) | static_cast<u32>(reference::to_bf16(high)) << 16;

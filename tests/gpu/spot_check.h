@@ -21,14 +21,17 @@ struct Window {
   std::int64_t first = 0, rows = 0;  // within the group; first is a multiple of 128
 };
 
-// Where things of one group lie: packed groups, and uniform ones rowwise.
+// Where things of one group lie: packed groups, and uniform and masked ones rowwise. Of masked groups only the scales
+// of mn_major.
 class Places {
  public:
   Places(const Problem& problem, const std::vector<std::int64_t>& sizes, std::int64_t capacity)
-      : shape_(quantize_shape(problem, capacity)), scales_(problem.out->scale_layout) {
+      : shape_(quantize_shape(problem, capacity)),
+        scales_(problem.out->scale_layout),
+        masked_rows_(problem.layout == Layout::masked ? problem.m : 0) {
     std::int64_t row = 0, padded = 0, blocks = 0, blocks32 = 0;
     for (const std::int64_t size : sizes) {
-      row_.push_back(row);
+      row_.push_back(masked_rows_ > 0 ? static_cast<std::int64_t>(row_.size()) * masked_rows_ : row);
       column_.push_back(padded);
       block_.push_back(blocks);
       block32_.push_back(blocks32);
@@ -51,6 +54,7 @@ class Places {
   std::int64_t sf(std::int64_t group, std::int64_t r, std::int64_t c) const {
     switch (scales_) {
       case ScaleLayout::mn_major:
+        if (masked_rows_ > 0) return (group * ceil(columns(), 128) + c / 128) * shape_.ld_sf + r;
         return c / 128 * shape_.ld_sf + row(group) + r;
       case ScaleLayout::k_major:
         return (row(group) + r) * ceil(columns(), 128) + c / 128;
@@ -85,6 +89,7 @@ class Places {
 
   QuantizeShape shape_;
   ScaleLayout scales_;
+  std::int64_t masked_rows_;  // max_m; 0 unless masked
   std::vector<std::int64_t> row_, column_, block_, block32_;
 };
 

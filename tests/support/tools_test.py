@@ -155,6 +155,18 @@ class Record(Scratch):
         self.assertIn("slow", printed)
         self.assertNotIn("quick", printed)
 
+    def test_missed_bar_says_which(self):
+        self.all_well()
+        peer = {**ROW, "table": "masked", "name": "decode", "m": 20, "us": 90.0, "peer_us": 80.0, "limit": 0.93}
+        wgrad = {**ROW, "table": "wgrad", "name": "wgrad", "m": None, "us": 1900.0, "peer_us": 2000.0, "limit": 0.85}
+        recipe = {**ROW, "table": "recipes", "name": "mx", "tflops": 650.0, "tflops_bar": 720.0}
+        self.bench([{**row, "pass": False} for row in (peer, wgrad, recipe)])
+        status, record, printed = self.write()
+        self.assertEqual((status, len(record["bench"])), (0, 3))
+        self.assertIn("decode ~20 rows each (90.0 us, 1.125 of the peer's time, 0.930 allowed", printed)
+        self.assertIn("wgrad (1900.0 us, 0.950 of the peer's time, 0.850 allowed", printed)
+        self.assertIn("mx ~4096 rows each (2175.0 us, 650 TFLOPS of 720", printed)
+
     def test_row_keeps_what_it_is_judged_by(self):
         self.all_well()
         rows = [{**ROW, "table": "quantize", "bar": 0.97, "pass": True},

@@ -93,7 +93,8 @@ const std::vector<Spec>& specs() {
     for (const char* text : kGemmFamily) add_kinds(Problem::parse(text), legal);
     for (const char* text : kProblems) {
       for (const octet::Candidate& candidate : octet::explain(Problem::parse(text)).candidates) {
-        if (!candidate.refused) legal.push_back(candidate.spec);
+        const bool portable = std::holds_alternative<PortableConfig>(candidate.spec.config);  // render_portable.cc
+        if (!candidate.refused && !portable) legal.push_back(candidate.spec);
       }
     }
     return legal;

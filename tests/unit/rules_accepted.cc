@@ -48,6 +48,30 @@ TEST_CASE("B13 B14: what is implemented is accepted up to its limits, and then h
   }
 }
 
+TEST_CASE("GEMMs take every pair of recipes in every layout of groups, in both operations") {
+  for (const std::string groups : {"packed g8", "padded g8 al16", "masked g8 m48", "dense g1"}) {
+    const std::string checked = groups.front() == 'd' ? "" : " +checked";
+    for (const std::string types : {"a=e4m3:{} b=e4m3:{}", "a=e5m2:{} b=e4m3:{}", "a=e4m3:{} b=e5m2:{}"}) {
+      for (const auto& [a, b] : {std::pair<std::string, std::string>{"tensor", "tensor"},
+                                 {"row", "row"},
+                                 {"1x128", "128x128"},
+                                 {"1x128:pow2", "1x128"},
+                                 {"1x32", "1x32@swizzled"},
+                                 {"1x32@swizzled", "32x32"}}) {
+        std::string pair = types;
+        pair.replace(pair.find("{}"), 2, a);
+        pair.replace(pair.find("{}"), 2, b);
+        const std::string fast = a == "tensor" || a == "row" ? " +fastacc" : "";
+        for (const std::string d : {" d=bf16", " d=fp16", " d=f32"}) {
+          check_accepted("gemm." + groups + " n64 k64 " + pair + d + " +bias +acc" + fast + checked);
+          check_accepted("gemm." + groups + " n64 k64 " + pair + d + " dir=col w=pointers");
+          if (b != "32x32") check_accepted("wgrad." + groups + " n64 k64 " + pair + d + " w=pointers +acc" + checked);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("every recipe is quantized, dequantized and rearranged in every direction and layout of groups") {
   for (const std::string layout : {"packed g8 c64", "padded g8 c64 al16", "masked g8 m48 c64", "uniform g8 n48 k64"}) {
     const bool uniform = layout.front() == 'u';

@@ -50,6 +50,9 @@ const std::vector<Case>& cases() {
       {"gemm.packed g8 n64", "problem.missing-item", illegal,
        "add k<number> and a=<type>:<recipe> and b=<type>:<recipe> and d=<type>"},
       {"gemm.padded g8 n64 k64" + kPair, "problem.missing-item", illegal, "add al<number>"},
+      {"gemm.masked g8 n64 k64" + kPair, "problem.missing-item", illegal, "add m<number>"},
+      {"gemm.dense n64 k64" + kPair, "problem.missing-item", illegal, "add g<number>"},
+      {"wgrad.packed g8 n64 a=e4m3:1x128 b=e4m3:1x128", "problem.missing-item", illegal, "add k<number> and d=<type>"},
       {"quantize.packed g8" + kTokens, "problem.missing-item", illegal, "add c<number>"},
       {"quantize.packed g8 c64 out=e4m3:1x128", "problem.missing-item", illegal, "add in=<type>"},
       {"quantize.packed g8 c64 in=bf16", "problem.missing-item", illegal, "add out=<type>:<recipe>"},
@@ -277,6 +280,16 @@ TEST_CASE("an arch without kernels for an operation is refused by rule") {
   CHECK(refused->message.find("sm_100a") != std::string::npos);
   CHECK(octet::refuse(octet::Spec{problem, octet::QuantizeConfig{}, "sm_100a"}, {})->rule == "arch.implemented");
   CHECK_FALSE(octet::explain(Problem::parse("gemm.packed g8 n64 k64" + kPair), device).refused);
+}
+
+TEST_CASE("a GEMM has portable kernels for other archs, and no others") {
+  const Problem problem = Problem::parse("gemm.packed g8 n64 k64" + kPair);
+  for (const char* arch : {"sm_89", "sm_90", "sm_100a", "sm_120a"}) {
+    INFO(arch);
+    const octet::DeviceFacts device = octet::DeviceFacts::for_arch(arch);
+    CHECK(std::holds_alternative<octet::PortableConfig>(octet::select(problem, device).config));
+    CHECK(octet::refuse(octet::Spec{problem, octet::GemmConfig{}, arch}, {})->rule == "gemm.wgmma-arch");
+  }
 }
 
 TEST_CASE("sizes of a problem that was filled by hand are checked too") {

@@ -6,14 +6,15 @@
 #include <optional>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "tests/gpu/bench/empty_kernel.h"
+#include "tests/gpu/bench/gemm_run.h"
 #include "tests/gpu/bench/host.h"
-#include "tests/gpu/bench/packed.h"
 #include "tests/gpu/bench/quantize.h"
 #include "tests/gpu/parallel.h"
 
@@ -22,7 +23,8 @@ namespace {
 
 struct Arguments {
   std::string json_file, filter;
-  bool quick = false, config_sweep = false;
+  std::string config_sweep;  // "", "wgmma" or "all"
+  bool quick = false;
 
   bool wants(const std::string& table, const std::string& name) const {
     return filter.empty() || (table + " " + name).find(filter) != std::string::npos;
@@ -50,6 +52,7 @@ nlohmann::ordered_json to_json(const Row& row, const Yardsticks& yardsticks) {
     json["peer_us"] = scaled_peer_us(row, yardsticks);
     json["limit"] = or_null(row.limit);
   }
+  if (row.tflops_bar) json["tflops_bar"] = *row.tflops_bar;
   if (row.fixed_us) json["allowed_us"] = allowed_us(row, yardsticks);
   json["pass"] = passes(row, yardsticks);
   if (!row.fault.empty()) json["fault"] = row.fault;
@@ -79,7 +82,7 @@ nlohmann::ordered_json to_json(const Report& report) {
 }
 
 void say(const Row& row) {
-  std::cout << fmt::format("{} [{}] {:.1f} us {}\n", row.name, row.config, row.us,
+  std::cout << fmt::format("{} [{}] {:.1f} us {}\n", label(row), row.config, row.us,
                            row.fault.empty() ? "" : "WRONG: " + row.fault)
             << std::flush;
 }
@@ -107,9 +110,9 @@ class Bench {
     std::cout << random_.note() << '\n';
     Report report;
     const Yardsticks before = measure_yardsticks(timer_, operands_);
-    run_packed(report);
+    run_gemms(report);
     run_quantize(report);
-    if (arguments_.config_sweep) run_sweep(report);
+    if (!arguments_.config_sweep.empty()) run_sweep(report);
     report.host = measure_host(runtime_);
     // The chip is hotter now than it was: the rows lie between the two.
     report.yardsticks = mean(before, measure_yardsticks(timer_, operands_));
@@ -125,25 +128,25 @@ class Bench {
     return both;
   }
 
-  std::vector<PackedProblem> wanted_packed() const {
-    std::vector<PackedProblem> wanted;
-    for (PackedProblem& packed : packed_problems()) {
-      if (arguments_.wants("packed", packed.name())) wanted.push_back(std::move(packed));
+  std::vector<GemmBenchmark> wanted_gemms() const {
+    std::vector<GemmBenchmark> wanted;
+    for (GemmBenchmark& benchmark : gemm_benchmarks()) {
+      if (arguments_.wants(benchmark.table, benchmark.label())) wanted.push_back(std::move(benchmark));
     }
     return wanted;
   }
 
-  void run_packed(Report& report) {
-    const std::vector<PackedProblem> wanted = wanted_packed();
+  void run_gemms(Report& report) {
+    const std::vector<GemmBenchmark> wanted = wanted_gemms();
     std::vector<Spec> specs;
-    for (const PackedProblem& packed : wanted) {
-      specs.push_back(select(packed.problem.to_problem(), facts_, packed.expected_m));
+    for (const GemmBenchmark& benchmark : wanted) {
+      specs.push_back(select(benchmark.problem, facts_, benchmark.expected_m));
     }
     const std::vector<Gemm> kernels = prepare_all(runtime_, specs);
     std::vector<std::vector<Row>> rounds(wanted.size());
     for (int round = 0; round < rounds_to_run(); ++round) {
       for (std::size_t i = 0; i < wanted.size(); ++i) {
-        rounds[i].push_back(PackedRun(wanted[i], operands_).measure(kernels[i], timer_, random_));
+        rounds[i].push_back(GemmRun(wanted[i], operands_).measure(kernels[i], timer_, random_));
         say(rounds[i].back());
       }
     }
@@ -212,17 +215,26 @@ class Bench {
     return specs;
   }
 
+  std::vector<Spec> gemm_sweep(const GemmBenchmark& benchmark) const {
+    std::vector<Spec> specs = legal_specs(benchmark.problem, benchmark.expected_m);
+    const auto is_portable = [](const Spec& spec) { return std::holds_alternative<PortableConfig>(spec.config); };
+    if (arguments_.config_sweep != "all") std::erase_if(specs, is_portable);
+    return specs;
+  }
+
   static void add_sorted(Report& report, std::vector<Row> rows) {
     std::stable_sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) { return x.us < y.us; });
     report.sweep.insert(report.sweep.end(), rows.begin(), rows.end());
   }
 
   void run_sweep(Report& report) {
-    for (const PackedProblem& packed : wanted_packed()) {
-      PackedRun run(packed, operands_);
+    for (const GemmBenchmark& benchmark : wanted_gemms()) {
+      GemmRun run(benchmark, operands_);
       std::vector<Row> rows;
-      for (const Gemm& gemm : prepare_all(runtime_, legal_specs(packed.problem.to_problem(), packed.expected_m))) {
+      for (const Gemm& gemm : prepare_all(runtime_, gemm_sweep(benchmark))) {
         rows.push_back(run.measure(gemm, timer_, random_));
+        std::cout << fmt::format("{} | {} | {:.1f}\n", label(rows.back()), rows.back().config, rows.back().us)
+                  << std::flush;
       }
       add_sorted(report, std::move(rows));
     }
@@ -274,7 +286,9 @@ int main(int argc, char** argv) {
   app.add_option("--json", arguments.json_file, "write the figures to this file");
   app.add_option("--filter", arguments.filter, "only rows whose 'table problem' contains this");
   app.add_flag("--quick", arguments.quick, "median of 5 calls instead of 20");
-  app.add_flag("--config-sweep", arguments.config_sweep, "also time every legal config of every row");
+  app.add_flag("--config-sweep{wgmma}", arguments.config_sweep,
+               "also time every legal config of every row; of GEMMs the portable ones only with --config-sweep=all")
+      ->check(CLI::IsMember({"wgmma", "all"}));
   CLI11_PARSE(app, argc, argv);
   try {
     return octet::bench::run(arguments);

@@ -1,0 +1,94 @@
+#include "runtime/gemm_args.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "octet/error.h"
+#include "runtime/gemm_traits.h"
+#include "runtime/launch.h"
+
+namespace octet {
+namespace {
+
+bool is_wgrad(const Problem& problem) { return problem.op == Operation::wgrad; }
+
+[[noreturn]] void refuse(const Problem& problem, const std::string& what) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", problem.to_string(), what));
+}
+
+std::int64_t stride_of(const Problem& problem, const char* name, std::int64_t given, std::int64_t row, int size) {
+  if (given == 0) return row;
+  if (given < row) refuse(problem, fmt::format("{} is {}, but a row has {} elements", name, given, row));
+  if (given * size % 16 != 0) {
+    refuse(problem, fmt::format("{} is {}: rows must start at multiples of 16 bytes", name, given));
+  }
+  return given;
+}
+
+int alignment_of_scales(const OperandLayout& layout) {
+  switch (layout.scales) {
+    case ScaleLayout::mn_major:
+      return 16;
+    case ScaleLayout::mx_compact:
+    case ScaleLayout::mx_32x32:
+    case ScaleLayout::swizzled:
+      return 1;
+    default:
+      return 4;
+  }
+}
+
+void require_tokens(const LoadedKernel& kernel, const char* data, const char* sf, const Operand& operand) {
+  require_pointer(kernel, data, operand.data, 16);
+  require_pointer(kernel, sf, operand.sf, alignment_of_scales(operand.layout));
+}
+
+void require_pointers(const LoadedKernel& kernel, const char* name, const Pointers& pointers) {
+  if ((pointers.host == nullptr) == (pointers.device == nullptr)) {
+    refuse(kernel.spec.problem, fmt::format("give one of {0}.host and {0}.device: G pointers", name));
+  }
+  if (pointers.device != nullptr) require_pointer(kernel, name, pointers.device, 8);
+  if (pointers.host == nullptr) return;
+  const int alignment = std::string_view(name) == "b_sf" ? 1 : 16;
+  for (std::int64_t g = 0; g < kernel.spec.problem.g; ++g) {
+    require_pointer(kernel, fmt::format("{}.host[{}]", name, g).c_str(), pointers.host[g], alignment);
+  }
+}
+
+}  // namespace
+
+GemmStrides gemm_strides(const Problem& problem, const GemmArgs& args, std::int64_t rows) {
+  const bool wgrad = is_wgrad(problem);
+  const std::int64_t inner = wgrad ? wgrad_row_length(problem, rows) : problem.k;
+  return {stride_of(problem, "a_stride", args.a_stride, inner, 1),
+          stride_of(problem, "b_stride", args.b_stride, inner, 1),
+          stride_of(problem, "d_stride", args.d_stride, wgrad ? problem.k : problem.n, size_bytes(*problem.d))};
+}
+
+void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
+  const Problem& problem = kernel.spec.problem;
+  const bool wgrad = is_wgrad(problem), pointers = problem.weights_by_pointer;
+  if (rows > 0) require_tokens(kernel, "a.data", "a.sf", args.a);
+  if (wgrad) {
+    if (rows > 0) require_tokens(kernel, "b.data", "b.sf", args.b);
+    pointers ? require_pointers(kernel, "d_data", args.d_data) : require_pointer(kernel, "d", args.d, 16);
+  } else {
+    if (pointers) {
+      require_pointers(kernel, "b_data", args.b_data);
+      require_pointers(kernel, "b_sf", args.b_sf);
+    } else {
+      require_tokens(kernel, "b.data", "b.sf", args.b);
+    }
+    require_pointer(kernel, "d", args.d, 16);
+  }
+  if (problem.layout != Layout::dense) require_splits(kernel, args.splits);
+  if (problem.has(Flag::bias)) require_pointer(kernel, "bias", args.bias, size_bytes(*problem.d));
+  if (problem.has(Flag::checked)) require_pointer(kernel, "status", args.status, 4);
+  if (problem.from == Packing::deepgemm && rows % 128 != 0) {
+    refuse(problem,
+           fmt::format("capacity is {}; DeepGEMM's blocks have multiples of 128 rows, and so has their buffer", rows));
+  }
+}
+
+}  // namespace octet

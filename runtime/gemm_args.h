@@ -1,0 +1,22 @@
+// What every launch of a GEMM checks about its arguments, whichever kernel it is.
+#pragma once
+
+#include <cstdint>
+
+#include "octet/runtime.h"
+#include "runtime/module.h"
+
+namespace octet {
+
+// Elements from one row to the next, with what 0 stands for filled in.
+struct GemmStrides {
+  std::int64_t a, b, d;
+};
+// `rows`: of the buffers of tokens. Throws Error{invalid_argument} for one that is too small, or that breaks the
+// alignment of rows.
+GemmStrides gemm_strides(const Problem& problem, const GemmArgs& args, std::int64_t rows);
+
+// Throws Error{invalid_argument} naming the argument, for everything but layouts and the workspace.
+void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows);
+
+}  // namespace octet

@@ -1,0 +1,14 @@
+// main() of an emulated portable GEMM: PROBLEM, IMPOSSIBLE and STRIDED are defined.
+#pragma once
+
+#include "tests/emulated/gemm_case.h"
+
+int main() {
+  using namespace octet;
+  emulator::GemmKernel kernel{
+      kThreads, [](const void* at) { OCTET_ENTRY(*static_cast<const abi::PortableGemmParams*>(at)); }, {}};
+#ifdef OCTET_POINTERS_ENTRY
+  kernel.pointers = [](const void* at) { OCTET_POINTERS_ENTRY(*static_cast<const abi::PointerParams*>(at)); };
+#endif
+  return emulator::check_gemm(PROBLEM, IMPOSSIBLE, STRIDED, kernel);
+}

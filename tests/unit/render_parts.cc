@@ -169,7 +169,7 @@ const Part kParts[] = {
     {"params.beta", [](const Spec& s) { return is_gemm(s) && has(s, Flag::acc); }},
     {"params.b_pointers[",
      [](const Spec& s) { return is_portable(s) && s.problem.weights_by_pointer && !is_wgrad(s); }},
-    {"params.d_pointers[", [](const Spec& s) { return is_portable(s) && s.problem.weights_by_pointer && is_wgrad(s); }},
+    {"params.d_pointers[", [](const Spec& s) { return s.problem.weights_by_pointer && is_wgrad(s); }},
     {"check_splits(", [](const Spec& s) { return has(s, Flag::checked); }},
 
     // Quantizers: parameters, elements, and casts.

@@ -19,7 +19,7 @@ const std::string kPair = " a=e4m3:1x128 b=e4m3:128x128 d=bf16";
 const Problem kGemm = Problem::parse("gemm.packed g8 n7168 k2048" + kPair);
 const Problem kWgrad = Problem::parse("wgrad.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:1x128 d=f32");
 const Problem kKMajor = Problem::parse("gemm.packed g8 n7168 k2048 a=e4m3:1x128@k_major b=e4m3:128x128 d=bf16");
-const Problem kPointers = Problem::parse("gemm.packed g8 n7168 k2048 w=pointers" + kPair);
+const Problem kDeepGemm = Problem::parse("wgrad.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:1x128 d=f32 from=deepgemm");
 const Problem kMxGemm = Problem::parse("gemm.packed g8 n7168 k2048 a=e4m3:1x32 b=e4m3:1x32 d=bf16");
 const Problem kTokens = Problem::parse("quantize.packed g8 c2048 in=bf16 out=e4m3:1x128");
 const Problem kWeights = Problem::parse("quantize.uniform g8 n7168 k2048 in=bf16 out=e4m3:128x128");
@@ -66,7 +66,7 @@ const std::vector<Case>& cases() {
       {kGemm, GemmConfig{}, "gemm.wgmma-arch", "sm_100a"},
       {kKMajor, GemmConfig{}, "gemm.wgmma-scales"},
       {Problem::parse("gemm.packed g8 n64 k64 a=e4m3:1x32 b=e4m3:32x32 d=bf16"), GemmConfig{}, "gemm.wgmma-scales"},
-      {kPointers, GemmConfig{}, "gemm.wgmma-weights"},
+      {kDeepGemm, PortableConfig{}, "portable.own-packing"},
       {kGemm, GemmConfig{64, 24, 1, 1, 4, 1, 1, false, true, 2}, "gemm.swapped-shape"},
       {kGemm, GemmConfig{64, 256, 1, 1, 4, 1, 1, false, true, 1}, "gemm.swapped-shape"},
       {kGemm, GemmConfig{64, 32, 1, 1, 4, 2, 1, false, true, 2}, "gemm.swapped-shape"},

@@ -55,6 +55,9 @@ const std::vector<Problem>& gemm_family_problems() {
       "wgrad.dense g1 n4096 k7168 a=e4m3:tensor b=e5m2:tensor d=f32 +fastacc +acc",
       "wgrad.packed g8 n4096 k7168 a=e4m3:row b=e4m3:row d=bf16 +acc splits=i64/ends",
       "wgrad.padded g8 n4096 k7168 al16 a=e4m3:tensor b=e4m3:tensor d=bf16",
+      "gemm.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:128x128 d=bf16 w=pointers",
+      "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 w=pointers +acc",
+      "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 from=deepgemm",
   });
   return problems;
 }

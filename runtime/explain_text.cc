@@ -1,5 +1,8 @@
 // An Explanation as text for people. Programs read the value.
 #include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -24,17 +27,47 @@ bool is_cheapest(const Explanation& explanation, std::size_t chosen) {
 std::string candidates_text(const Explanation& explanation) {
   std::size_t width = 0;
   for (const Candidate& candidate : explanation.candidates) {
-    width = std::max(width, to_string(candidate.spec.config).size());
+    if (!candidate.refused) width = std::max(width, to_string(candidate.spec.config).size());
   }
-  std::string text = "candidates (* chosen)\n";
+  std::string text;
   for (std::size_t row = 0; row < explanation.candidates.size(); ++row) {
     const Candidate& candidate = explanation.candidates[row];
+    if (candidate.refused) continue;
     const bool chosen = static_cast<int>(row) == explanation.chosen;
-    text += fmt::format("  {} {:<{}}  ", chosen ? '*' : ' ', to_string(candidate.spec.config), width);
-    text += candidate.refused ? fmt::format("removed: {}\n", candidate.refused->message)
-                              : fmt::format("{:.1f} us estimated\n", candidate.cost_us);
+    text += fmt::format("  {} {:<{}}  {:.1f} us estimated\n", chosen ? '*' : ' ', to_string(candidate.spec.config),
+                        width, candidate.cost_us);
   }
-  return text;
+  return text.empty() ? text : "candidates (* chosen)\n" + text;
+}
+
+// Words between commas, in lines of at most kWidth characters.
+std::string list_text(const std::vector<std::string>& words, std::string_view indent) {
+  constexpr std::size_t kWidth = 100;
+  std::string text, line;
+  for (const std::string& word : words) {
+    if (!line.empty() && indent.size() + line.size() + 2 + word.size() > kWidth) {
+      text += fmt::format("{}{},\n", indent, line);
+      line.clear();
+    }
+    line += (line.empty() ? "" : ", ") + word;
+  }
+  return text + fmt::format("{}{}\n", indent, line);
+}
+
+// Each reason once, with the configs that it removed.
+std::string removed_text(const Explanation& explanation) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const Candidate& candidate : explanation.candidates) {
+    if (!candidate.refused) continue;
+    const std::string& message = candidate.refused->message;
+    auto reason =
+        std::find_if(reasons.begin(), reasons.end(), [&](const auto& other) { return other.first == message; });
+    if (reason == reasons.end()) reason = reasons.insert(reasons.end(), {message, {}});
+    reason->second.push_back(to_string(candidate.spec.config));
+  }
+  std::string text;
+  for (const auto& [message, configs] : reasons) text += fmt::format("  {}\n{}", message, list_text(configs, "      "));
+  return text.empty() ? text : "removed\n" + text;
 }
 
 // The config alone: all of one problem's specs share the rest of their names.
@@ -59,7 +92,7 @@ std::string to_text(const Explanation& explanation) {
       fmt::format("problem   {}\narch      {}, {} multiprocessors\nexpected  {}\n", explanation.problem.to_string(),
                   explanation.device.arch, explanation.device.sm_count, expected_text(explanation.expected_m));
   if (explanation.refused) return text + fmt::format("refused   {}\n", explanation.refused->message);
-  text += candidates_text(explanation);
+  text += candidates_text(explanation) + removed_text(explanation);
   if (explanation.chosen < 0) return text + "no candidate is left\n";
   const auto chosen = static_cast<std::size_t>(explanation.chosen);
   text += fmt::format("chosen    {}{}\n", explanation.candidates[chosen].spec.name(),

@@ -391,8 +391,10 @@ __device__ __forceinline__ void store_tile(const abi::PortableGemmParams& params
 #endif
       Element* to = d + row * params.d_stride + column;
 #if OCTET_ACC
-      x += params.beta * load_one(to);
-      y += params.beta * load_one(to + 1);
+      if (params.beta != 0) {  // else what D holds, NaN too, does not count
+        x += params.beta * load_one(to);
+        y += params.beta * load_one(to + 1);
+      }
 #endif
       store_two(to, x, y);
     }

@@ -78,7 +78,7 @@ double Contraction::finish(std::int64_t group, std::int64_t j, double sum) const
 }
 
 double Contraction::accumulate(std::int64_t group, double value, double old) const {
-  const double kept = inputs_.beta * old;
+  const double kept = inputs_.beta == 0 ? 0 : inputs_.beta * old;  // then what D holds, NaN too, does not count
   return terms(group) == 0 ? kept : value + kept;
 }
 

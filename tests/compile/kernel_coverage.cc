@@ -41,6 +41,27 @@ void check_words(const std::vector<Problem>& problems, const std::set<std::strin
 
 }  // namespace
 
+TEST_CASE("kernels: the problems of the GEMM's family have every operation, layout, recipe, type, direction and flag") {
+  std::set<std::string> wanted = {"d=bf16", "d=fp16", "d=f32", "dir=col", "+bias", "+acc", "+fastacc", "+checked"};
+  for (const char* op : {"gemm", "wgrad"}) {
+    for (const char* layout : {"packed", "padded", "masked", "dense"}) wanted.insert(op + std::string(".") + layout);
+  }
+  for (const char* recipe : {"tensor", "row", "1x128"}) {
+    for (const char* type : {"e4m3:", "e5m2:"}) wanted.insert("a=" + std::string(type) + recipe);
+    wanted.insert("b=e4m3:" + std::string(recipe));
+  }
+  wanted.insert({"b=e4m3:128x128", "b=e5m2:128x128:pow2", "b=e4m3:128x128@block2d_t"});
+  std::set<std::string> words;
+  for (const Problem& problem : octet::test::gemm_family_problems()) {
+    std::istringstream text(problem.to_string());
+    for (std::string word; text >> word;) words.insert(word);
+  }
+  for (const std::string& word : wanted) {
+    INFO(word);
+    CHECK(words.count(word) == 1);
+  }
+}
+
 TEST_CASE(
     "kernels: the problems of quantizers and converters have every recipe, direction, type, activation, layout and "
     "flag") {

@@ -36,6 +36,32 @@ const std::vector<Problem>& gemm_problems() {
   return problems;
 }
 
+const std::vector<Problem>& gemm_family_problems() {
+  static const std::vector<Problem> problems = parse({
+      "gemm.masked g32 m512 n4096 k7168 a=e4m3:1x128 b=e4m3:128x128 d=bf16",
+      "gemm.masked g8 m300 n576 k2880 a=e4m3:1x128 b=e4m3:1x128 d=f32 splits=i64 +acc",
+      "gemm.dense g1 n7168 k2880 a=e4m3:1x128 b=e4m3:128x128 d=fp16 +bias",
+      "gemm.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:128x128@block2d_t d=f32 dir=col +bias +acc +checked",
+      "gemm.packed g1024 n2048 k7168 a=e5m2:1x128 b=e4m3:1x128 d=bf16 dir=col splits=i64/starts",
+      "gemm.padded g8 n4096 k2048 al128 a=e4m3:1x128:pow2 b=e5m2:128x128:pow2 d=bf16 +acc splits=i32/ends",
+      "gemm.packed g8 n4096 k7168 a=e4m3:tensor b=e4m3:tensor d=bf16 +fastacc",
+      "gemm.padded g8 n4096 k7168 al16 a=e5m2:tensor b=e4m3:tensor d=fp16 +bias +acc dir=col",
+      "gemm.packed g8 n4096 k7168 a=e4m3:row b=e4m3:row d=f32 +bias splits=i64/ends",
+      "gemm.masked g8 m300 n4096 k7168 a=e5m2:row b=e5m2:row d=bf16 +fastacc +acc",
+      "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc",
+      "wgrad.packed g1024 n2048 k7168 a=e5m2:1x128 b=e4m3:1x128 d=bf16 splits=i64/starts +checked",
+      "wgrad.padded g8 n4096 k7168 al128 a=e4m3:1x128 b=e4m3:128x128 d=f32 +acc splits=i32/ends",
+      "wgrad.masked g8 m300 n576 k2880 a=e4m3:1x128 b=e4m3:1x128 d=fp16 +acc splits=i64",
+      "wgrad.dense g1 n4096 k7168 a=e4m3:tensor b=e5m2:tensor d=f32 +fastacc +acc",
+      "wgrad.packed g8 n4096 k7168 a=e4m3:row b=e4m3:row d=bf16 +acc splits=i64/ends",
+      "wgrad.padded g8 n4096 k7168 al16 a=e4m3:tensor b=e4m3:tensor d=bf16",
+      "gemm.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:128x128 d=bf16 w=pointers",
+      "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 w=pointers +acc",
+      "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 from=deepgemm",
+  });
+  return problems;
+}
+
 const std::vector<Problem>& portable_problems() {
   static const std::vector<Problem> problems = parse({
       "gemm.packed g8 n7168 k2880 a=e4m3:1x128 b=e4m3:128x128 d=bf16",

@@ -10,6 +10,7 @@
 #include "runtime/candidates.h"
 #include "runtime/cubin.h"
 #include "runtime/quantize_traits.h"
+#include "runtime/rules.h"
 #include "runtime/shared_memory.h"
 #include "tests/support/catch.h"
 
@@ -23,6 +24,7 @@ using octet::QuantizeConfig;
 using octet::Runtime;
 using octet::Spec;
 using octet::test::convert_problems;
+using octet::test::gemm_family_problems;
 using octet::test::gemm_problems;
 using octet::test::has_nvrtc;
 using octet::test::legal_specs;
@@ -80,7 +82,7 @@ void check_resources(const Built& built) {
   CHECK(resources.spill_load_bytes <= spill_limit(built.spec));
   const int most_shared_bytes = octet::DeviceFacts::for_arch(built.spec.arch).shared_memory_per_block;
   if (const auto* gemm = std::get_if<GemmConfig>(&built.spec.config)) {
-    CHECK(resources.static_shared_bytes == 0);
+    if (octet::passes_of(built.spec.problem).size() == 1) CHECK(resources.static_shared_bytes == 0);
     CHECK(resources.dynamic_shared_bytes <= most_shared_bytes);
     CHECK(resources.dynamic_shared_bytes == octet::gemm_shared_memory_bytes(built.spec.problem, *gemm));
   } else if (const auto* portable = std::get_if<PortableConfig>(&built.spec.config)) {
@@ -197,7 +199,9 @@ TEST_CASE("kernels: the GEMM compiles to a good cubin in every config, with ever
     problems.insert(spec.problem.to_string());
   }
   for (const octet::GemmCandidate& candidate : octet::gemm_candidates()) {
-    wanted.insert(to_string(octet::Config(candidate.config)));
+    const octet::Config config(candidate.config);
+    const auto takes = [&](const Problem& problem) { return !octet::refuse(Spec{problem, config, "sm_90a"}, {}); };
+    if (std::any_of(gemm_problems().begin(), gemm_problems().end(), takes)) wanted.insert(to_string(config));
   }
   CHECK(configs == wanted);
   CHECK(splits == octet::test::all_splits());
@@ -226,6 +230,21 @@ TEST_CASE("kernels: the portable GEMM compiles to good cubins for every arch") {
   for (const Built& built : build_all(specs)) check_built(built);
 }
 
+TEST_CASE("kernels: the GEMM's family compiles to good cubins, in a config of each kind") {
+  if (!has_nvrtc()) return;
+  std::vector<Spec> all;
+  for (const Problem& problem : gemm_family_problems()) {
+    std::set<std::pair<bool, bool>> kinds;
+    for (const Spec& spec : made_for_arch(problem)) {
+      const auto& config = std::get<GemmConfig>(spec.config);
+      if (kinds.emplace(config.swapped, config.whole_tile_store).second) all.push_back(spec);
+    }
+    INFO(problem.to_string());
+    REQUIRE_FALSE(kinds.empty());
+  }
+  for (const Built& built : build_all(all)) check_built(built);
+}
+
 TEST_CASE("kernels: the quantizers compile to good cubins in every config, with all of their passes") {
   if (!has_nvrtc()) return;
   check_every_legal_config(quantize_problems());
@@ -251,4 +270,5 @@ TEST_CASE("kernels: a quantizer's cubin is the same from a runtime that has seen
 TEST_CASE("kernels: the GEMM of every problem in every legal config", "[.heavy]") {
   if (!has_nvrtc()) return;
   check_every_legal_config(gemm_problems());
+  check_every_legal_config(gemm_family_problems());
 }

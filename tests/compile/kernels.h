@@ -13,6 +13,8 @@ namespace octet::test {
 // Between them: every layout and every form of splits, group counts from 1 to 1024, N below and above one tile, K of
 // less than one scale block, with a partial last one, and long.
 const std::vector<Problem>& gemm_problems();
+// The rest of the GEMM's family: every operation, layout, pair of recipes, output and flag. A test says so.
+const std::vector<Problem>& gemm_family_problems();
 // GEMMs for the portable kernel: between them every pair of recipes, layout, operation, type, layout of scales and
 // flag.
 const std::vector<Problem>& portable_problems();

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "octet/layout.h"
+#include "runtime/gemm_traits.h"
+#include "runtime/portable_traits.h"
 #include "runtime/quantize_traits.h"
 #include "tests/support/catch.h"
 #include "tests/unit/render_specs.h"
@@ -28,7 +30,14 @@ using octet::test::contains;
 using octet::test::source_of;
 using octet::test::specs;
 
-bool is_gemm(const Spec& spec) { return spec.problem.op == Operation::gemm; }
+bool is_wgrad(const Spec& spec) { return spec.problem.op == Operation::wgrad; }
+bool is_gemm(const Spec& spec) { return spec.problem.op == Operation::gemm || is_wgrad(spec); }
+bool is_wgmma(const Spec& spec) { return std::holds_alternative<GemmConfig>(spec.config); }
+bool is_portable(const Spec& spec) { return std::holds_alternative<octet::PortableConfig>(spec.config); }
+octet::GemmTraits gemm_traits(const Spec& spec) {
+  return octet::GemmTraits(spec.problem, std::get<GemmConfig>(spec.config));
+}
+bool is_swapped(const Spec& spec) { return is_wgmma(spec) && gemm_traits(spec).swapped; }
 bool is_quantizer(const Spec& spec) {
   return spec.problem.op == Operation::quantize || spec.problem.op == Operation::activation;
 }
@@ -38,9 +47,10 @@ bool converts(const Spec& spec) { return is_dequantize(spec) || is_convert(spec)
 bool is_uniform(const Spec& spec) { return spec.problem.layout == Layout::uniform; }
 bool is_padded(const Spec& spec) { return spec.problem.layout == Layout::padded; }
 bool is_masked(const Spec& spec) { return spec.problem.layout == Layout::masked; }
-bool has_splits(const Spec& spec) { return !is_uniform(spec); }
+bool is_dense(const Spec& spec) { return spec.problem.layout == Layout::dense; }
+bool has_splits(const Spec& spec) { return !is_uniform(spec) && !is_dense(spec); }
 const GemmConfig& gemm(const Spec& spec) { return std::get<GemmConfig>(spec.config); }
-bool is_cluster(const Spec& spec) { return is_gemm(spec) && gemm(spec).cluster_m * gemm(spec).cluster_n > 1; }
+bool is_cluster(const Spec& spec) { return is_wgmma(spec) && gemm(spec).cluster_m * gemm(spec).cluster_n > 1; }
 
 QuantizeTraits traits(const Spec& spec) { return QuantizeTraits(spec.problem); }
 bool has(const Spec& spec, Flag flag) { return spec.problem.has(flag); }
@@ -65,9 +75,13 @@ bool walks_over_tiles(const Spec& spec) {
          (is_quantizer(spec) && ((own.by_tiles && !own.one_shot) || own.amax_pass || own.finish_pass));
 }
 bool has_table(const Spec& spec) {
-  return is_gemm(spec) || (has_splits(spec) && (converts(spec) || traits(spec).needs_table));
+  if (is_portable(spec)) return octet::PortableTraits(spec.problem).group_table;
+  return (is_gemm(spec) && !is_wgrad(spec)) ||
+         (has_splits(spec) && (converts(spec) || (is_quantizer(spec) && traits(spec).needs_table)));
 }
-bool visits_groups(const Spec& spec) { return has_table(spec) || (has_splits(spec) && is_one_shot(spec)); }
+bool visits_groups(const Spec& spec) {
+  return has_table(spec) || is_wgmma(spec) || (has_splits(spec) && is_one_shot(spec));
+}
 // Strips of a packed buffer that need not know which row is whose.
 bool has_row_range(const Spec& spec) {
   return is_quantizer(spec) && !traits(spec).by_tiles && spec.problem.layout == Layout::packed &&
@@ -101,7 +115,8 @@ const Part kParts[] = {
     // Where groups lie.
     {"static_cast<const i64*>(splits)", [](const Spec& s) { return has_splits(s) && s.problem.splits.is_i64; }},
     {"static_cast<const i32*>(splits)", [](const Spec& s) { return has_splits(s) && !s.problem.splits.is_i64; }},
-    {"split_at(splits", has_splits},
+    {"split_at(splits",
+     [](const Spec& s) { return has_splits(s) && (has_table(s) || !is_portable(s)); }},  // else a count, read in place
     {"kGroups - 1)", [](const Spec& s) { return has_row_range(s) && s.problem.splits.form == SplitsForm::ends; }},
     {"align_rows(", is_padded},
     {"kAlignment", is_padded},
@@ -117,24 +132,45 @@ const Part kParts[] = {
     {"warp_exclusive_sum(", [](const Spec& s) { return visits_groups(s) || traits(s).row_groups; }},
     {"warp_exclusive_max(",
      [](const Spec& s) { return visits_groups(s) && !is_masked(s) && s.problem.splits.form != SplitsForm::sizes; }},
-    {"first_sub_block", [](const Spec& s) { return has_compact_columns(s) && !is_masked(s) && !is_uniform(s); }},
-    {"class TileWalk", [](const Spec& s) { return is_gemm(s) || walks_over_tiles(s); }},
+    {"first_sub_block",
+     [](const Spec& s) {
+       if (is_portable(s)) return is_wgrad(s);  // a member of the group's place, filled where it is needed
+       return has_compact_columns(s) && !is_masked(s) && !is_uniform(s);
+     }},
+    {"class TileWalk",
+     [](const Spec& s) { return is_wgmma(s) || (is_portable(s) && !is_wgrad(s)) || walks_over_tiles(s); }},
     {"find_tile(", is_one_shot},
     {"params.counters", is_current},
 
     // The GEMM.
     {"GemmParams", is_gemm},
-    {"wgmma", is_gemm},
-    {"mbarrier", is_gemm},
-    {"cp.async.bulk.tensor", is_gemm},
+    {"wgmma.mma_async", is_wgmma},
+    {"mbarrier", is_wgmma},
+    {"cp.async.bulk.tensor", is_wgmma},
+    {"mma.sync", is_portable},
+    {"cp.async.cg", is_portable},
     {"barrier.cluster.arrive", is_cluster},
     {"multicast::cluster", is_cluster},
     {"%cluster_ctarank", is_cluster},
-    {"shares_columns_", [](const Spec& s) { return is_gemm(s) && gemm(s).cluster_m > 1; }},
-    {"kColumnUnits", [](const Spec& s) { return is_gemm(s) && gemm(s).cluster_m == 1; }},
+    {"shares_columns_", [](const Spec& s) { return is_wgmma(s) && gemm(s).cluster_m > 1; }},
+    {"kColumnUnits",
+     [](const Spec& s) { return is_portable(s) ? !is_wgrad(s) : is_wgmma(s) && gemm(s).cluster_m == 1; }},
     {"staging[kMathWarpgroups][kSlabs * kChunks]",
-     [](const Spec& s) { return is_gemm(s) && gemm(s).whole_tile_store; }},
-    {"staging[kMathWarpgroups][1]", [](const Spec& s) { return is_gemm(s) && !gemm(s).whole_tile_store; }},
+     [](const Spec& s) { return is_wgmma(s) && gemm(s).whole_tile_store; }},
+    {"staging[kMathWarpgroups][1]", [](const Spec& s) { return is_wgmma(s) && !gemm(s).whole_tile_store; }},
+    {"token_scale_x(", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).token_vector; }},
+    {"params.left_sf", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).left_vector; }},
+    {"params.right_sf", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).right_vector; }},
+    {"tile_sf[2]", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).tile_scales; }},
+    {"streamed_sf", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).streamed_scales; }},
+    {"group_scale ", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).group_scales; }},
+    {"build_block_table(", [](const Spec& s) { return is_wgmma(s) && is_wgrad(s); }},
+    {"policy_read_once(", is_swapped},
+    {"params.beta", [](const Spec& s) { return is_gemm(s) && has(s, Flag::acc); }},
+    {"params.b_pointers[",
+     [](const Spec& s) { return is_portable(s) && s.problem.weights_by_pointer && !is_wgrad(s); }},
+    {"params.d_pointers[", [](const Spec& s) { return s.problem.weights_by_pointer && is_wgrad(s); }},
+    {"check_splits(", [](const Spec& s) { return has(s, Flag::checked); }},
 
     // Quantizers: parameters, elements, and casts.
     {"QuantizeParams", is_quantizer},
@@ -142,7 +178,7 @@ const Part kParts[] = {
     {"e5m2x2", [](const Spec& s) { return has_fp8(s, DType::e5m2); }},
     {"max.bf16x2", [](const Spec& s) { return is_quantizer(s) && s.problem.in == DType::bf16; }},
     {"max.f16x2", [](const Spec& s) { return is_quantizer(s) && s.problem.in == DType::fp16; }},
-    {"using Element = float", is_f32},
+    {"using Element = float", [](const Spec& s) { return is_f32(s) || (is_portable(s) && s.problem.d == DType::f32); }},
 
     // What is quantized.
     {"struct Gate ", has_activation},
@@ -192,7 +228,11 @@ const Part kParts[] = {
      }},
     {"share_transposed(", is_columnwise},
     {"store_row(", [](const Spec& s) { return quantizes(s) && traits(s).by_tiles && traits(s).row; }},
-    {"(params.d)", [](const Spec& s) { return is_dequantize(s) || s.problem.op == Operation::activation; }},
+    {"(params.d)",
+     [](const Spec& s) {
+       const bool stores = is_dequantize(s) || s.problem.op == Operation::activation;
+       return stores || (is_portable(s) && !(is_wgrad(s) && s.problem.weights_by_pointer));
+     }},
     {"OCTET_AMAX_ENTRY(", [](const Spec& s) { return has_pass(s, Pass::amax); }},
     {"OCTET_SCALES_ENTRY(", [](const Spec& s) { return has_pass(s, Pass::scales); }},
     {"OCTET_FINISH_ENTRY(", [](const Spec& s) { return has_pass(s, Pass::finish); }},
@@ -212,15 +252,18 @@ const Part kParts[] = {
 }  // namespace
 
 TEST_CASE("render: a source holds the parts that its spec uses and no other") {
-  for (const Part& part : kParts) {
-    int users = 0;
-    for (const Spec& spec : specs()) {
-      INFO(part.text << " in " << spec.name());
-      CHECK(contains(source_of(spec), part.text) == part.used(spec));
-      users += part.used(spec) ? 1 : 0;
+  std::vector<int> users(std::size(kParts));
+  for (const Spec& spec : specs()) {
+    const std::string source = source_of(spec);
+    for (std::size_t i = 0; i < std::size(kParts); ++i) {
+      INFO(kParts[i].text << " in " << spec.name());
+      CHECK(contains(source, kParts[i].text) == kParts[i].used(spec));
+      users[i] += kParts[i].used(spec) ? 1 : 0;
     }
-    INFO(part.text);
-    CHECK(users > 0);
-    CHECK(users < static_cast<int>(specs().size()));
+  }
+  for (std::size_t i = 0; i < std::size(kParts); ++i) {
+    INFO(kParts[i].text);
+    CHECK(users[i] > 0);
+    CHECK(users[i] < static_cast<int>(specs().size()));
   }
 }

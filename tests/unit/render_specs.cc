@@ -1,5 +1,8 @@
 #include "tests/unit/render_specs.h"
 
+#include <set>
+#include <string>
+
 #include "octet/explain.h"
 #include "runtime/quantize_traits.h"
 #include "runtime/render.h"
@@ -46,11 +49,48 @@ const char* const kProblems[] = {
     "convert.masked g8 m300 c2048 a=e4m3:1x128@k_major out=e4m3:1x128",
 };
 
+// Of these the first legal config of each kind.
+const char* const kGemmFamily[] = {
+    "gemm.masked g8 m300 n7168 k2048 a=e4m3:1x128 b=e4m3:128x128 d=bf16 splits=i64",
+    "gemm.dense g1 n7168 k2048 a=e4m3:1x128 b=e4m3:128x128 d=bf16",
+    "gemm.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:128x128@block2d_t d=f32 dir=col +bias +acc +checked",
+    "gemm.packed g8 n7168 k2048 a=e5m2:1x128 b=e4m3:1x128 d=fp16 +acc splits=i64/starts",
+    "gemm.padded g8 n7168 k2048 al64 a=e4m3:1x128 b=e5m2:1x128 d=bf16 dir=col +bias",
+    "gemm.packed g8 n7168 k2048 a=e4m3:tensor b=e5m2:tensor d=bf16 +fastacc +checked",
+    "gemm.packed g8 n7168 k2048 a=e4m3:row b=e4m3:row d=fp16 +bias +acc",
+    "gemm.masked g8 m300 n7168 k2048 a=e5m2:row b=e5m2:row d=f32",
+    "gemm.packed g8 n7168 k2048 a=e4m3:1x128@k_major b=e4m3:1x128@k_major d=bf16 w=pointers",
+    "gemm.packed g8 n7168 k2048 a=e4m3:1x32 b=e4m3:32x32 d=bf16",
+    "gemm.padded g8 n7168 k2048 al16 a=e4m3:1x32@swizzled b=e4m3:1x32@swizzled d=f32 splits=i32/ends +acc",
+    "gemm.masked g8 m300 n7168 k2048 a=e4m3:1x32 b=e4m3:1x32 d=bf16 dir=col",
+    "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc",
+    "wgrad.padded g8 n4096 k7168 al128 a=e4m3:1x128 b=e4m3:128x128 d=bf16 +checked",
+    "wgrad.masked g8 m300 n4096 k7168 a=e5m2:tensor b=e4m3:tensor d=f32 splits=i64",
+    "wgrad.dense g1 n4096 k7168 a=e4m3:row b=e5m2:row d=fp16 +acc +fastacc",
+    "wgrad.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:1x32 d=f32 splits=i32/ends",
+    "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc w=pointers",
+};
+
+// "whole", "chunks", "swapped" or "portable".
+std::string kind_of(const Config& config) {
+  const auto* gemm = std::get_if<GemmConfig>(&config);
+  if (gemm == nullptr) return "portable";
+  return gemm->swapped ? "swapped" : gemm->whole_tile_store ? "whole" : "chunks";
+}
+
+void add_kinds(const Problem& problem, std::vector<Spec>& specs) {
+  std::set<std::string> kinds;
+  for (const Candidate& candidate : explain(problem).candidates) {
+    if (!candidate.refused && kinds.insert(kind_of(candidate.spec.config)).second) specs.push_back(candidate.spec);
+  }
+}
+
 }  // namespace
 
 const std::vector<Spec>& specs() {
   static const std::vector<Spec> all = [] {
     std::vector<Spec> legal;
+    for (const char* text : kGemmFamily) add_kinds(Problem::parse(text), legal);
     for (const char* text : kProblems) {
       for (const octet::Candidate& candidate : octet::explain(Problem::parse(text)).candidates) {
         const bool portable = std::holds_alternative<PortableConfig>(candidate.spec.config);  // render_portable.cc
@@ -75,7 +115,7 @@ int count(const std::string& text, const std::string& part) {
 bool has_tiles(const Spec& spec) {
   const Operation op = spec.problem.op;
   if (op == Operation::dequantize || op == Operation::convert) return true;
-  if (op == Operation::gemm) return false;
+  if (op == Operation::gemm || op == Operation::wgrad) return false;
   const QuantizeTraits traits(spec.problem);
   return traits.by_tiles || traits.amax_pass || traits.current;
 }

@@ -17,7 +17,9 @@ using octet::QuantizeConfig;
 
 const std::string kPair = " a=e4m3:1x128 b=e4m3:128x128 d=bf16";
 const Problem kGemm = Problem::parse("gemm.packed g8 n7168 k2048" + kPair);
-const Problem kWgrad = Problem::parse("wgrad.packed g8 n4096 k2048" + kPair);
+const Problem kWgrad = Problem::parse("wgrad.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:1x128 d=f32");
+const Problem kKMajor = Problem::parse("gemm.packed g8 n7168 k2048 a=e4m3:1x128@k_major b=e4m3:128x128 d=bf16");
+const Problem kDeepGemm = Problem::parse("wgrad.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:1x128 d=f32 from=deepgemm");
 const Problem kMxGemm = Problem::parse("gemm.packed g8 n7168 k2048 a=e4m3:1x32 b=e4m3:1x32 d=bf16");
 const Problem kTokens = Problem::parse("quantize.packed g8 c2048 in=bf16 out=e4m3:1x128");
 const Problem kWeights = Problem::parse("quantize.uniform g8 n7168 k2048 in=bf16 out=e4m3:128x128");
@@ -30,6 +32,7 @@ struct Case {
   Problem problem;
   octet::Config config;
   std::string rule;
+  std::string arch = "sm_90a";
 };
 
 const std::vector<Case>& cases() {
@@ -58,19 +61,29 @@ const std::vector<Case>& cases() {
       {Problem::parse("gemm.packed g8 n120 k64" + kPair), GemmConfig{128, 128, 2, 1, 3, 1, 2, true},
        "gemm.tile-not-far-wider-than-n"},
       {kGemm, GemmConfig{128, 256, 2, 1, 5, 1, 2, false}, "gemm.shared-memory-fits"},
-      {kGemm, GemmConfig{64, 128, 1, 1, 8, 1, 1, true}, "gemm.resident-blocks-fit"},
+      {kGemm, GemmConfig{64, 128, 1, 1, 8, 1, 1, true, false, 2}, "gemm.resident-blocks-fit"},
       {kGemm, GemmConfig{64, 256, 1, 1, 2, 1, 2, false}, "gemm.accumulators-fit-registers"},
-      {kWgrad, GemmConfig{}, "gemm.wgmma-problem"},
-      {kMxGemm, GemmConfig{}, "gemm.wgmma-problem"},
+      {kGemm, GemmConfig{}, "gemm.wgmma-arch", "sm_100a"},
+      {kKMajor, GemmConfig{}, "gemm.wgmma-scales"},
+      {Problem::parse("gemm.packed g8 n64 k64 a=e4m3:1x32 b=e4m3:32x32 d=bf16"), GemmConfig{}, "gemm.wgmma-scales"},
+      {kDeepGemm, PortableConfig{}, "portable.own-packing"},
+      {kGemm, GemmConfig{64, 24, 1, 1, 4, 1, 1, false, true, 2}, "gemm.swapped-shape"},
+      {kGemm, GemmConfig{64, 256, 1, 1, 4, 1, 1, false, true, 1}, "gemm.swapped-shape"},
+      {kGemm, GemmConfig{64, 32, 1, 1, 4, 2, 1, false, true, 2}, "gemm.swapped-shape"},
+      {kGemm, GemmConfig{64, 32, 1, 1, 4, 1, 2, false, true, 2}, "gemm.swapped-shape"},
+      {kGemm, GemmConfig{64, 32, 1, 2, 4, 1, 1, false, true, 2}, "gemm.swapped-shape"},
+      {kGemm, GemmConfig{64, 32, 1, 1, 4, 1, 1, true, true, 2}, "gemm.swapped-shape"},
+      {kWgrad, GemmConfig{64, 32, 1, 1, 4, 1, 1, false, true, 2}, "gemm.swapped-of-forward"},
+      {kWgrad, GemmConfig{128, 128, 2, 1, 5, 2, 1, false}, "gemm.wgrad-cluster"},
       {kTokens, PortableConfig{}, "portable.config-of-gemm"},
-      {kConvert, PortableConfig{}, "portable.config-of-gemm"},
       {kGemm, PortableConfig{128, 128, 4, 4, 3}, "portable.warps-1-to-8"},
       {kGemm, PortableConfig{128, 128, 0, 4, 3}, "portable.warps-1-to-8"},
-      {kGemm, PortableConfig{64, 128, 8, 1, 3}, "portable.warp-owns-16x16"},
-      {kGemm, PortableConfig{64, 8, 1, 1, 3}, "portable.warp-owns-16x16"},
-      {kWgrad, PortableConfig{16, 512, 1, 4, 3}, "portable.warp-owns-16x16"},
+      {kGemm, PortableConfig{24, 128, 1, 4, 3}, "portable.warp-owns-16x16"},
+      {kGemm, PortableConfig{16, 32, 1, 4, 3}, "portable.warp-owns-16x16"},
+      {kGemm, PortableConfig{512, 16, 8, 1, 3}, "portable.warp-owns-16x16"},
       {kGemm, PortableConfig{128, 128, 2, 2, 3}, "portable.accumulators-fit-registers"},
-      {kWgrad, PortableConfig{64, 64, 2, 2, 1}, "portable.stages-2-to-16"},
+      {kGemm, PortableConfig{64, 64, 2, 2, 1}, "portable.stages-2-to-16"},
+      {kConvert, PortableConfig{}, "portable.config-of-gemm"},
       {kGemm, PortableConfig{64, 64, 2, 2, 17}, "portable.stages-2-to-16"},
       {kGemm, PortableConfig{128, 128, 2, 4, 8}, "portable.shared-memory-fits"},
       {kTokens, GemmConfig{}, "quantize.config-of-quantize"},
@@ -113,7 +126,7 @@ void check_candidates(const std::string& text) {
 TEST_CASE("every impossible config is refused by its rule") {
   for (const Case& c : cases()) {
     INFO(to_string(c.config));
-    const auto refused = octet::refuse(octet::Spec{c.problem, c.config, "sm_90a"}, {});
+    const auto refused = octet::refuse(octet::Spec{c.problem, c.config, c.arch}, {});
     REQUIRE(refused);
     CHECK(refused->rule == c.rule);
     CHECK(refused->message.find("(rule " + c.rule + "); ") != std::string::npos);
@@ -165,9 +178,17 @@ TEST_CASE("every portable candidate is legal for every GEMM where its shared mem
 }
 
 TEST_CASE("every candidate of the tables is legal for an ordinary problem") {
+  const Problem plain = Problem::parse("gemm.packed g8 n7168 k2048 a=e4m3:tensor b=e4m3:tensor d=bf16");
   for (const octet::GemmCandidate& candidate : octet::gemm_candidates()) {
     INFO(to_string(octet::Config(candidate.config)));
+    const bool of_blocks = !octet::refuse(octet::Spec{kGemm, candidate.config, "sm_90a"}, {});
+    const bool of_tensors = !octet::refuse(octet::Spec{plain, candidate.config, "sm_90a"}, {});
+    CHECK((of_blocks || of_tensors));  // a row that no problem can take is there for nothing
+  }
+  for (const octet::PortableCandidate& candidate : octet::portable_candidates()) {
+    INFO(to_string(octet::Config(candidate.config)));
     CHECK_FALSE(octet::refuse(octet::Spec{kGemm, candidate.config, "sm_90a"}, {}));
+    CHECK_FALSE(octet::refuse(octet::Spec{kWgrad, candidate.config, "sm_90a"}, {}));
   }
   for (const std::string layout :
        {"packed g8 c2048", "padded g8 c2048 al64", "masked g8 m64 c2048", "uniform g8 n7168 k2048"}) {

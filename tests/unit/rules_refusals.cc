@@ -21,21 +21,25 @@ struct Case {
 
 constexpr ErrorCode illegal = ErrorCode::invalid_problem, unsupported = ErrorCode::no_kernel;
 const std::string kPair = " a=e4m3:1x128 b=e4m3:128x128 d=bf16";
+const std::string kColumns = " a=e4m3:1x128 b=e4m3:1x128 d=f32";
 const std::string kTokens = " in=bf16 out=e4m3:1x128";
 const std::string kBlocks = " in=bf16 out=e4m3:128x128";
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
-      {"gemm.uniform g2 n4096 k7168" + kPair, "layout.implemented", unsupported, "use packed or padded or masked or"},
-      {"wgrad.uniform g2 n4096 k7168" + kPair, "layout.implemented", unsupported, "wgrad.uniform"},
+      {"gemm.uniform g2 n4096 k7168" + kPair, "layout.implemented", unsupported,
+       "gemm.uniform: no kernel for this layout yet (rule layout.implemented); use packed or padded or masked or "
+       "dense"},
+      {"wgrad.uniform g2 n4096 k7168" + kColumns, "layout.implemented", unsupported,
+       "use packed or padded or masked or dense"},
       {"quantize.dense c64" + kTokens, "layout.implemented", unsupported, "use packed or padded or masked or uniform"},
       {"activation.dense c64 act=silu in=bf16 d=bf16", "layout.implemented", unsupported, "activation.dense"},
       {"dequantize.dense c64 a=e4m3:1x128 d=bf16", "layout.implemented", unsupported, "dequantize.dense"},
       {"convert.dense c64", "layout.implemented", unsupported, "convert.dense"},
-      {"gemm.packed g8 n72 k64 dir=col" + kPair, "gemm.dir-col-n-multiple-of-16", illegal, "pad N to 80"},
-      {"wgrad.packed g8 n72 k64" + kPair, "wgrad.n-multiple-of-16", illegal, "pad N to 80"},
       {"gemm.packed g8 n64 k64 act=relu" + kPair, "activation.implemented", unsupported, "act=relu"},
       {"gemm.packed g8 n64 k64 out=e4m3:1x128" + kPair, "epilogue.implemented", unsupported, "out=e4m3:1x128"},
+      {"wgrad.packed g8 n64 k64 act=relu" + kColumns, "activation.implemented", unsupported, "act=relu"},
+      {"wgrad.packed g8 n64 k64 out=e4m3:1x128" + kColumns, "epilogue.implemented", unsupported, "wgrad.packed"},
 
       {"gemm.packed n64 k64" + kPair, "problem.missing-item", illegal, "add g<number>"},
       {"gemm.packed g8 k64" + kPair, "problem.missing-item", illegal, "add n<number>"},
@@ -69,8 +73,14 @@ const std::vector<Case>& cases() {
       {"gemm.packed g8 n64 k64 +probs" + kPair, "problem.unused-item", illegal, "does not take +probs"},
       {"gemm.dense g1 n64 k64 splits=i64" + kPair, "problem.unused-item", illegal, "does not take splits="},
       {"gemm.dense g1 n64 k64 +checked" + kPair, "problem.unused-item", illegal, "does not take +checked"},
-      {"wgrad.packed g8 n64 k64 dir=col" + kPair, "problem.unused-item", illegal, "does not take dir="},
-      {"wgrad.packed g8 n64 k64 +bias" + kPair, "problem.unused-item", illegal, "does not take +bias"},
+      {"gemm.masked g8 n64 k64" + kPair, "problem.missing-item", illegal, "add m<number>"},
+      {"gemm.dense n64 k64" + kPair, "problem.missing-item", illegal, "add g<number>"},
+      {"wgrad.packed g8 n64 k64 dir=col" + kColumns, "problem.unused-item", illegal, "does not take dir="},
+      {"wgrad.packed g8 n64 k64 +bias" + kColumns, "problem.unused-item", illegal, "does not take +bias"},
+      {"wgrad.packed g8 n64 k64 m64" + kColumns, "problem.unused-item", illegal, "does not take m<number>"},
+      {"wgrad.masked g8 n64 k64" + kColumns, "problem.missing-item", illegal, "add m<number>"},
+      {"wgrad.padded g8 n64 k64" + kColumns, "problem.missing-item", illegal, "add al<number>"},
+      {"wgrad.dense g1 n64 k64 splits=i64" + kColumns, "problem.unused-item", illegal, "does not take splits="},
       {"quantize.packed g8 n64 c64" + kTokens, "problem.unused-item", illegal, "does not take n<number>"},
       {"quantize.packed g8 c64 a=e4m3:1x128" + kTokens, "problem.unused-item", illegal, "does not take a="},
       {"quantize.packed g8 c64 w=pointers" + kTokens, "problem.unused-item", illegal, "does not take w="},
@@ -89,26 +99,42 @@ const std::vector<Case>& cases() {
       {"convert.packed g8 c64 a=e4m3:1x32 out=e4m3:1x32@swizzled in=bf16", "problem.unused-item", illegal,
        "does not take in="},
 
-      {"gemm.packed g8 n64 k64 a=e4m3:128x128 b=e4m3:128x128 d=bf16", "recipe.pair", unsupported, "a=e4m3:128x128"},
-      {"gemm.packed g8 n64 k64 a=e4m3:tensor b=e4m3:row d=bf16", "recipe.pair", unsupported, "tensor and tensor"},
-      {"gemm.packed g8 n64 k64 a=e4m3:1x32 b=e4m3:1x128 d=bf16", "recipe.pair", unsupported, "1x32 and 32x32"},
-      {"gemm.packed g8 n64 k64 a=bf16:1x128 b=e4m3:1x128 d=bf16", "recipe.pair", unsupported, "use e4m3 or e5m2"},
-      {"wgrad.packed g8 n64 k64 a=e4m3:1x32 b=e4m3:32x32 d=bf16", "recipe.pair", unsupported, "b=e4m3:32x32"},
-      {"gemm.packed g8 n64 k64 a=e4m3:row:pow2 b=e4m3:row d=bf16", "recipe.power-of-two", illegal, ":pow2"},
+      {"gemm.packed g8 n64 k64 a=e4m3:tensor b=e4m3:row d=bf16", "recipe.pair", unsupported, "b=e4m3:row"},
+      {"gemm.packed g8 n64 k64 a=e4m3:128x128 b=e4m3:1x128 d=bf16", "recipe.pair", unsupported, "a=e4m3:128x128"},
+      {"gemm.packed g8 n64 k64 a=e4m3:128x128 b=e4m3:128x128 d=bf16", "recipe.pair", unsupported,
+       "use e4m3 or e5m2 of tensor and tensor, row and row, 1x128 and 128x128, 1x128 and 1x128, 1x32 and 1x32, 1x32 "
+       "and 32x32"},
+      {"gemm.packed g8 n64 k64 a=bf16:1x128 b=e4m3:128x128 d=bf16", "recipe.pair", unsupported, "a=bf16:1x128"},
+      {"gemm.packed g8 n64 k64 a=e4m3:1x32 b=e4m3:1x128 d=bf16", "recipe.pair", unsupported, "a=e4m3:1x32"},
+      {"wgrad.packed g8 n64 k64 a=e4m3:1x32 b=e4m3:32x32 d=bf16", "recipe.pair", unsupported, "1x128 and 1x128, 1x32"},
+      {"gemm.packed g8 n64 k64 a=e4m3:1x32:pow2 b=e4m3:32x32 d=bf16", "recipe.power-of-two", illegal, "leave :pow2"},
+      {"gemm.packed g8 n64 k64 a=e4m3:tensor b=e4m3:tensor:pow2 d=bf16", "recipe.power-of-two", illegal,
+       "b=e4m3:tensor:pow2"},
       {"gemm.packed g8 n64 k64 a=e4m3:1x128@block2d b=e4m3:128x128 d=bf16", "scale-layout.of-operand", illegal,
-       "@block2d of 1x128 as a of gemm.packed"},
+       "@block2d of 1x128 as a of gemm.packed: no such scales (rule scale-layout.of-operand); use @mn_major or "
+       "@k_major"},
       {"gemm.packed g8 n64 k64 a=e4m3:1x128 b=e4m3:128x128@mn_major d=bf16", "scale-layout.of-operand", illegal,
        "use @block2d or @block2d_t"},
       {"gemm.packed g8 n64 k64 dir=col a=e4m3:1x128 b=e4m3:1x128@k_major d=bf16", "scale-layout.of-operand", illegal,
-       "@k_major of 1x128 as b"},
-      {"wgrad.packed g8 n64 k64 a=e4m3:1x128@k_major b=e4m3:1x128 d=bf16", "scale-layout.of-operand", illegal,
        "use @mn_major"},
+      {"wgrad.packed g8 n64 k64 a=e4m3:1x128@k_major b=e4m3:1x128 d=bf16", "scale-layout.of-operand", illegal,
+       "@k_major of 1x128 as a of wgrad.packed"},
       {"wgrad.packed g8 n64 k64 a=e4m3:1x128 b=e4m3:128x128@block2d_t d=bf16", "scale-layout.of-operand", illegal,
        "use @block2d"},
-      {"gemm.packed g8 n64 k64 a=e4m3:1x128 b=e4m3:128x128 d=e4m3", "type.of-output", illegal, "d=e4m3"},
-      {"gemm.packed g8 n64 k64 +fastacc" + kPair, "flag.fastacc-of-whole-scales", illegal, "use recipes tensor or row"},
-      {"gemm.packed g8 n64 k64 dir=row,col" + kPair, "gemm.one-direction", illegal, "dir=row,col"},
-      {"gemm.dense g2 n64 k64" + kPair, "dense.one-group", illegal, "use g1, or packed groups"},
+      {"gemm.packed g8 n64 k64 a=e4m3:1x128 b=e4m3:128x128 d=e4m3", "type.of-output", illegal,
+       "use d=bf16, fp16 or f32"},
+      {"gemm.packed g8 n64 k64 +fastacc" + kPair, "flag.fastacc-of-whole-scales", illegal,
+       "+fastacc with a=e4m3:1x128 (rule flag.fastacc-of-whole-scales); use recipes tensor or row, or leave it out"},
+      {"wgrad.packed g8 n64 k64 +fastacc a=e4m3:1x32 b=e4m3:1x32 d=f32", "flag.fastacc-of-whole-scales", illegal,
+       "+fastacc with a=e4m3:1x32"},
+      {"gemm.packed g8 n64 k64 dir=row,col" + kPair, "gemm.one-direction", illegal, "use dir=row, the default, or"},
+      {"wgrad.packed g8 n64 k64 from=te" + kColumns, "wgrad.deepgemm-packing", illegal, "from=te with wgrad.packed"},
+      {"wgrad.masked g8 m64 n64 k64 from=deepgemm" + kColumns, "wgrad.deepgemm-packing", illegal,
+       "use from=deepgemm with packed groups and 1x128 scales, or convert the operands"},
+      {"wgrad.packed g8 n64 k64 from=deepgemm a=e4m3:row b=e4m3:row d=f32", "wgrad.deepgemm-packing", illegal,
+       "a=e4m3:row"},
+      {"gemm.dense g2 n64 k64" + kPair, "dense.one-group", illegal, "G=2 of gemm.dense"},
+      {"wgrad.dense g8 n64 k64" + kColumns, "dense.one-group", illegal, "use g1, or packed groups"},
       {"quantize.packed g8 c64 in=e4m3 out=e4m3:1x128", "type.of-input", illegal, "use in=bf16, fp16 or f32"},
       {"activation.packed g8 c64 act=silu in=e5m2 d=e5m2", "type.of-input", illegal, "in=e5m2: not a type to quantize"},
       {"activation.packed g8 c64 act=silu in=bf16 d=f32", "type.of-unquantized", illegal, "use d=bf16"},
@@ -187,6 +213,12 @@ const std::vector<Case>& cases() {
        "K=7100: not a multiple of 16 (rule gemm.k-multiple-of-16); pad K to 7104"},
       {"gemm.packed g8 n64 k8" + kPair, "gemm.k-multiple-of-16", illegal, "pad K to 16"},
       {"gemm.packed g8 n64 k262160" + kPair, "gemm.k-at-most-262144", illegal, "K=262160"},
+      {"gemm.packed g8 n72 k64 dir=col" + kPair, "gemm.dir-col-n-multiple-of-16", illegal, "pad N to 80"},
+      {"wgrad.packed g8 n72 k64" + kColumns, "wgrad.n-multiple-of-16", illegal, "pad N to 80"},
+      {"wgrad.packed g8 n64 k72" + kColumns, "gemm.k-multiple-of-16", illegal, "pad K to 80"},
+      {"gemm.masked g8 m64 n64 k64 splits=i32/ends" + kPair, "splits.counts-of-masked", illegal, "splits=i32)"},
+      {"wgrad.padded g8 n64 k64 al64 splits=i32/starts" + kColumns, "splits.starts-of-padded", illegal, "i32/ends"},
+      {"gemm.masked g1024 m2097152 n64 k64" + kPair, "masked.rows-fit-32-bit", illegal, "G=1024 m=2097152"},
       {"quantize.packed g8 c2056" + kTokens, "quantize.columns-multiple-of-16", illegal, "pad C to 2064"},
       {"quantize.uniform g8 n64 k2056" + kBlocks, "quantize.columns-multiple-of-16", illegal, "pad K to 2064"},
       {"dequantize.packed g8 c24 a=e4m3:1x128 d=bf16", "quantize.columns-multiple-of-16", illegal, "pad C to 32"},
@@ -242,7 +274,7 @@ TEST_CASE("select and variants refuse with the rule's message and the command th
   }
 }
 
-TEST_CASE("a device without kernels is refused by rule") {
+TEST_CASE("an arch without kernels for an operation is refused by rule") {
   octet::DeviceFacts device;
   device.arch = "sm_100a";
   const Problem problem = Problem::parse("quantize.packed g8 c64" + kTokens);
@@ -252,6 +284,7 @@ TEST_CASE("a device without kernels is refused by rule") {
   CHECK(refused->code == ErrorCode::no_kernel);
   CHECK(refused->message.find("sm_100a") != std::string::npos);
   CHECK(octet::refuse(octet::Spec{problem, octet::QuantizeConfig{}, "sm_100a"}, {})->rule == "arch.implemented");
+  CHECK_FALSE(octet::explain(Problem::parse("gemm.packed g8 n64 k64" + kPair), device).refused);
 }
 
 TEST_CASE("a GEMM has portable kernels for other archs, and no others") {

@@ -15,14 +15,19 @@ const octet::GemmCandidate kCandidate{{128, 256, 2, 1, 4, 1, 2, false}, 1320, 1.
 
 }  // namespace
 
-TEST_CASE("buckets are 64 rows wide, end at 4096, and unknown counts as 4096") {
+TEST_CASE("buckets end at 16, 32, every 64 rows up to 4096, and unknown counts as 4096") {
+  CHECK(octet::kBuckets == 66);
   CHECK(octet::bucket(1) == 1);
-  CHECK(octet::bucket(64) == 1);
-  CHECK(octet::bucket(65) == 2);
-  CHECK(octet::bucket(4032) == 63);
-  CHECK(octet::bucket(4033) == 64);
-  CHECK(octet::bucket(4096) == 64);
-  CHECK(octet::bucket(INT64_MAX) == 64);
+  CHECK(octet::bucket(16) == 1);
+  CHECK(octet::bucket(17) == 2);
+  CHECK(octet::bucket(32) == 2);
+  CHECK(octet::bucket(33) == 3);
+  CHECK(octet::bucket(64) == 3);
+  CHECK(octet::bucket(65) == 4);
+  CHECK(octet::bucket(4032) == 65);
+  CHECK(octet::bucket(4033) == 66);
+  CHECK(octet::bucket(4096) == 66);
+  CHECK(octet::bucket(INT64_MAX) == 66);
   CHECK(octet::bucket(0) == octet::bucket(4096));
   CHECK(octet::bucket(-5) == octet::bucket(4096));
   for (int index = 1; index <= octet::kBuckets; ++index) {
@@ -40,9 +45,12 @@ TEST_CASE("one group needs the tiles of every M in its bucket exactly") {
 }
 
 TEST_CASE("many groups need the mean over their spread") {
-  for (const int index : {1, 2, 4, 17, 64}) {
-    for (const int block_m : {64, 128, 192, 256}) {
-      const double middle = 64.0 * index - 32;
+  struct Bucket {
+    int index;
+    double middle;  // of the rows below it and its own last ones
+  };
+  for (const auto& [index, middle] : {Bucket{1, 8}, {2, 24}, {3, 48}, {4, 96}, {6, 224}, {19, 1056}, {66, 4064}}) {
+    for (const int block_m : {16, 64, 128, 192, 256}) {
       constexpr int kSteps = 200000;
       double sum = 0;
       for (int step = 0; step < kSteps; ++step) {
@@ -58,27 +66,31 @@ TEST_CASE("a GEMM's cost by hand") {
   // tile 2*128*256*1280 / 1e7 + 1 = 9.388608 us; weights 2 * 512*1280 / 60e6 = 0.02184533 us, since many row tiles read
   // them. Memory is less: (512*1280 + 4064*1280 + 2*4064*512) / 4e6 = 2.504704 us.
   const Problem problem = Problem::parse("gemm.packed g1 n512 k1280" + kPair);
-  CHECK(octet::gemm_cost_us(problem, kCandidate, {}, 64) == Approx(3 + 9.388608 * 1.01 + 0.02184533).epsilon(1e-8));
+  CHECK(octet::gemm_cost_us(problem, kCandidate, {}, octet::kBuckets) ==
+        Approx(3 + 9.388608 * 1.01 + 0.02184533).epsilon(1e-8));
 
   // One cluster at a time: 32 waves.
   octet::DeviceFacts small;
   small.sm_count = 2;
-  CHECK(octet::gemm_cost_us(problem, kCandidate, small, 64) ==
+  CHECK(octet::gemm_cost_us(problem, kCandidate, small, octet::kBuckets) ==
         Approx(3 + 32 * 9.388608 * 1.01 + 0.02184533).epsilon(1e-8));
 
   // A partial block along K costs a whole one of math, but its own bytes of weights.
   const Problem partial = Problem::parse("gemm.packed g1 n512 k1168" + kPair);
-  CHECK(octet::gemm_cost_us(partial, kCandidate, {}, 64) == Approx(3 + 9.388608 * 1.01 + 0.01993387).epsilon(1e-8));
+  CHECK(octet::gemm_cost_us(partial, kCandidate, {}, octet::kBuckets) ==
+        Approx(3 + 9.388608 * 1.01 + 0.01993387).epsilon(1e-8));
 
   // Without a cluster 64 blocks run at once on 132.
   octet::GemmCandidate alone = kCandidate;
   alone.config.cluster_n = 1;
-  CHECK(octet::gemm_cost_us(problem, alone, {}, 64) == Approx(3 + 9.388608 * 1.01 + 0.02184533).epsilon(1e-8));
+  CHECK(octet::gemm_cost_us(problem, alone, {}, octet::kBuckets) ==
+        Approx(3 + 9.388608 * 1.01 + 0.02184533).epsilon(1e-8));
 
   // A cluster along M fetches the weights once.
   octet::GemmCandidate sharing = alone;
   sharing.config.cluster_m = 2;
-  CHECK(octet::gemm_cost_us(problem, sharing, {}, 64) == Approx(3 + 9.388608 * 1.01 + 0.01092267).epsilon(1e-8));
+  CHECK(octet::gemm_cost_us(problem, sharing, {}, octet::kBuckets) ==
+        Approx(3 + 9.388608 * 1.01 + 0.01092267).epsilon(1e-8));
 }
 
 TEST_CASE("few rows cost the weights' way from memory") {
@@ -109,17 +121,18 @@ TEST_CASE("a quantizer's cost is its bytes") {
   const octet::QuantizeCandidate candidate{{256, 8, 3}, 4000};
   // 4064 rows * 7168 columns * (2 + 1 + 4/128) bytes at 4e6 bytes per us.
   const Problem tokens = Problem::parse("quantize.packed g1 c7168 in=bf16 out=e4m3:1x128");
-  CHECK(octet::quantize_cost_us(tokens, candidate, {}, 64) == Approx(3 + 22.0759).epsilon(1e-4));
+  CHECK(octet::quantize_cost_us(tokens, candidate, {}, octet::kBuckets) == Approx(3 + 22.0759).epsilon(1e-4));
   // Weights: their own rows, whatever M.
   const Problem weights = Problem::parse("quantize.uniform g2 n2032 k7168 in=bf16 out=e4m3:128x128");
   CHECK(octet::quantize_cost_us(weights, candidate, {}, 1) == Approx(3 + 21.8502).epsilon(1e-4));
-  CHECK(octet::quantize_cost_us(weights, candidate, {}, 1) == octet::quantize_cost_us(weights, candidate, {}, 64));
+  CHECK(octet::quantize_cost_us(weights, candidate, {}, 1) ==
+        octet::quantize_cost_us(weights, candidate, {}, octet::kBuckets));
 }
 
 TEST_CASE("every operand counts in a quantizer's cost, once") {
   const octet::QuantizeCandidate candidate{{256, 8, 3}, 4000};
   const auto bytes = [&](const char* text) {
-    return (octet::quantize_cost_us(Problem::parse(text), candidate, {}, 64) - 3) * 4e6;
+    return (octet::quantize_cost_us(Problem::parse(text), candidate, {}, octet::kBuckets) - 3) * 4e6;
   };
   constexpr double kRows = 4064, kColumns = 7168, kTile = 128;
   // A gated forward pass reads both halves and writes one.

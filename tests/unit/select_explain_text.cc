@@ -23,12 +23,30 @@ TEST_CASE("an explanation's text shows the problem, every candidate, the choice 
   CHECK(has(text, "expected  300 rows per group\n"));
   for (const octet::Candidate& candidate : explanation.candidates) {
     CHECK(has(text, to_string(candidate.spec.config)));
-    if (candidate.refused) CHECK(has(text, "removed: " + candidate.refused->message + "\n"));
+    if (candidate.refused) CHECK(has(text, "  " + candidate.refused->message + "\n      "));
   }
   const octet::Spec& chosen = explanation.candidates[static_cast<std::size_t>(explanation.chosen)].spec;
   CHECK(has(text, "  * " + to_string(chosen.config)));
   CHECK(has(text, "chosen    " + chosen.name()));
   CHECK(has(text, "  from     1  "));
+}
+
+TEST_CASE("what removed many candidates is said once, in short lines, behind those that are left") {
+  const std::string text =
+      to_text(octet::explain(Problem::parse("gemm.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:32x32 d=bf16")));
+  INFO(text);
+  const std::string message = "  a=e4m3:1x32 b=e4m3:32x32: not with wgmma yet (rule gemm.wgmma-scales); use mn_major, ";
+  const auto at = text.find(message);
+  REQUIRE(at != std::string::npos);
+  CHECK(text.find(message, at + 1) == std::string::npos);
+  CHECK(text.find("removed\n") < at);
+  CHECK(text.find("us estimated\n") < at);
+  std::istringstream lines(text);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    if (line.rfind("      ", 0) == 0) CHECK(line.size() <= 100);
+  }
+  CHECK(count < 30);
 }
 
 TEST_CASE("a refused problem's text says so and has no candidates") {

@@ -32,6 +32,7 @@ struct Sources {
 #endif
 #if OCTET_STREAMED_SCALES
   const float* streamed_sf;  // one row of 128 x 128 scales per block along K
+  i32 streamed_step[kSteps];
 #endif
 };
 
@@ -66,8 +67,11 @@ __device__ __forceinline__ Sources sources_of(const abi::GemmParams& params, Sha
 #if OCTET_STREAMED_SCALES
   constexpr i32 kScaleColumns = (kOutputColumns + 127) / 128;
   // Columns past the last have no scales; their products are never stored.
-  sources.streamed_sf = params.sfb + static_cast<i64>(tile.first_block) * kScaleColumns +
-                        min((tile.column + share.column) / 128, kScaleColumns - 1);
+  sources.streamed_sf = params.sfb + static_cast<i64>(tile.first_block) * kScaleColumns;
+#pragma unroll
+  for (i32 step = 0; step < kSteps; ++step) {
+    sources.streamed_step[step] = min((tile.column + share.column) / 128 + step, kScaleColumns - 1);
+  }
 #endif
   return sources;
 }
@@ -166,7 +170,9 @@ __device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const Mat
 #if OCTET_STREAMED_SCALES
   constexpr i32 kScaleColumns = (kOutputColumns + 127) / 128;
   const float* streamed = sources.streamed_sf;
-  float next_sf = blocks > 0 ? __ldg(streamed) : 0.f;
+  float block_sf[kSteps], next_sf[kSteps];
+#pragma unroll
+  for (i32 step = 0; step < kSteps; ++step) next_sf[step] = blocks > 0 ? __ldg(streamed + sources.streamed_step[step]) : 0.f;
 #endif
 #if OCTET_EARLY_WAIT
   if (blocks > 0) shared.ring.wait_full(position.stage, position.parity);
@@ -175,9 +181,12 @@ __device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const Mat
   for (i32 block = 0; block < blocks; ++block) {
     const i32 stage = position.stage;
 #if OCTET_STREAMED_SCALES
-    const float block_sf = next_sf;
     streamed += block + 1 < blocks ? kScaleColumns : 0;
-    next_sf = __ldg(streamed);
+#pragma unroll
+    for (i32 step = 0; step < kSteps; ++step) {
+      block_sf[step] = next_sf[step];
+      next_sf[step] = __ldg(streamed + sources.streamed_step[step]);
+    }
 #endif
 #if !OCTET_EARLY_WAIT
     shared.ring.wait_full(stage, position.parity);
@@ -188,11 +197,14 @@ __device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const Mat
     for (i32 step = 0; step < kSteps; ++step) {
 #if OCTET_TILE_SCALES
 #if OCTET_SWAPPED
-      const float block_sf = shared_load(sources.tile_sf + block * sizeof(float));
+      const float step_sf = shared_load(sources.tile_sf + block * sizeof(float));
 #endif
 #if !OCTET_SWAPPED
-      const float block_sf = shared_load(sources.tile_sf + (step * kBlocksK + block) * sizeof(float));
+      const float step_sf = shared_load(sources.tile_sf + (step * kBlocksK + block) * sizeof(float));
 #endif
+#endif
+#if OCTET_STREAMED_SCALES
+      const float step_sf = block_sf[step];
 #endif
 #pragma unroll
       for (i32 slab = 0; slab < kSlabs; ++slab) {
@@ -207,11 +219,11 @@ __device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const Mat
 #endif
 #if OCTET_BLOCK_SCALES
 #if OCTET_LEFT_VECTOR
-        scales.row0 *= block_sf;
-        scales.row1 *= block_sf;
+        scales.row0 *= step_sf;
+        scales.row1 *= step_sf;
 #endif
 #if !OCTET_LEFT_VECTOR
-        scales.row0 = scales.row1 = block_sf;
+        scales.row0 = scales.row1 = step_sf;
 #endif
 #endif
 #if OCTET_RIGHT_VECTOR

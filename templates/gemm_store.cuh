@@ -17,8 +17,11 @@ __device__ __forceinline__ void finish(const abi::GemmParams& params, const Math
   const bool has0 = row + thread.row < tile.rows, has1 = row + thread.row + 8 < tile.rows;
 #endif
   float factor0 = params.alpha, factor1 = params.alpha;
+#if OCTET_SCALED_OUTPUT
+  const bool has_scales = blocks_of_tile(tile) > 0;  // a group without rows may have none
+#endif
 #if OCTET_GROUP_SCALES
-  const float group_scale = __ldg(params.sfa + tile.group) * *scales_of_weights(params, tile);
+  const float group_scale = has_scales ? __ldg(params.sfa + tile.group) * *scales_of_weights(params, tile) : 0.f;
   factor0 *= group_scale;
   factor1 *= group_scale;
 #endif
@@ -29,8 +32,8 @@ __device__ __forceinline__ void finish(const abi::GemmParams& params, const Math
 #if !OCTET_WGRAD
   const float* row_scales = params.sfa + first;
 #endif
-  factor0 *= has0 ? __ldg(row_scales) : 0.f;
-  factor1 *= has1 ? __ldg(row_scales + 8) : 0.f;
+  factor0 *= has0 && has_scales ? __ldg(row_scales) : 0.f;
+  factor1 *= has1 && has_scales ? __ldg(row_scales + 8) : 0.f;
 #endif
 #pragma unroll
   for (i32 j = 0; j < kStep / 8; ++j) {
@@ -40,7 +43,7 @@ __device__ __forceinline__ void finish(const abi::GemmParams& params, const Math
 #endif
     float column0 = 1.f, column1 = 1.f;
 #if OCTET_ROW_SCALES
-    if (c < kOutputColumns) {
+    if (c < kOutputColumns && has_scales) {
       const float2 pair = __ldg(reinterpret_cast<const float2*>(scales_of_weights(params, tile) + c));
       column0 = pair.x;
       column1 = pair.y;

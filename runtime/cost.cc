@@ -143,6 +143,7 @@ double portable_cost_us(const Problem& problem, const PortableCandidate& candida
                         int index) {
   constexpr double kRate = 2.0e6;  // FLOP per microsecond of one multiprocessor, FP8 through mma.sync
   constexpr double kTileUs = 2;
+  constexpr double kMemoryShare = 0.6;  // loads are waited for by the warps that do the math
   const PortableConfig& config = candidate.config;
   const bool wgrad = problem.op == Operation::wgrad;
   const auto g = static_cast<double>(problem.g), n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);
@@ -152,7 +153,7 @@ double portable_cost_us(const Problem& problem, const PortableCandidate& candida
   const double tile_us =
       2.0 * config.block_m * config.block_n * (wgrad ? rows : k) / (kRate * candidate.share) + kTileUs;
   const double outputs = wgrad ? g * n * k : g * rows * n, inputs = g * rows * k + (wgrad ? g * rows * n : g * n * k);
-  const double memory = (inputs + 2 * outputs) / kDramRate;
+  const double memory = (inputs + 2 * outputs) / (kDramRate * kMemoryShare);
   const double compute = std::ceil(tiles / std::max(1, device.sm_count)) * tile_us;
   return kLaunchUs + std::max(compute, memory) + kTieBreak * compute;
 }

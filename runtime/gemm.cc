@@ -9,6 +9,7 @@
 #include "runtime/gemm_traits.h"
 #include "runtime/integers.h"
 #include "runtime/launch.h"
+#include "runtime/mx_gemm.h"
 #include "runtime/portable_gemm.h"
 #include "runtime/tensor_map.h"
 
@@ -186,6 +187,7 @@ void Gemm::launch(const GemmArgs& args, Stream stream) const {
   require_loaded(loaded_.get());
   const LoadedKernel& kernel = *loaded_;
   if (std::holds_alternative<PortableConfig>(kernel.spec.config)) return launch_portable(kernel, args, stream);
+  if (std::holds_alternative<MxConfig>(kernel.spec.config)) return launch_mx(kernel, args, stream);
   const Problem& problem = kernel.spec.problem;
   const std::int64_t capacity = checked_capacity(kernel, args.capacity);
   require_arguments(kernel, capacity, args);

@@ -107,7 +107,7 @@ std::int64_t grid_blocks(const LoadedKernel& kernel, const GemmArgs& args, std::
 
 // Blocks of the pass, whose warps take 16 rows by 128 elements at a time.
 std::int64_t pass_blocks(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
-  constexpr int kPerSm = 4;
+  constexpr int kPerSm = 3;
   const Wide wide = wide_of(kernel.spec.problem, rows);
   const std::int64_t items = (ceil_div(wide.rows, 16) + kernel.spec.problem.g) * (wide.stride / 128);
   return std::clamp<std::int64_t>(ceil_div(items, kernel.threads / 32), 1,
@@ -129,9 +129,13 @@ void launch_mx(const LoadedKernel& kernel, const GemmArgs& args, Stream stream) 
   require_arguments(kernel, args, rows);
   const LaunchScope scope(kernel, stream);  // encoding tensor maps wants a context too
   abi::MxGemmParams params = make_params(kernel, args, rows);
-  if (rows > 0) launch_pass(kernel, kernel.passes.front(), pass_blocks(kernel, args, rows), &params, stream);
-  // It may start while the pass ends; it waits before it reads or writes.
-  launch_pass(kernel, kernel.kernel, grid_blocks(kernel, args, rows), &params, stream, rows > 0 || args.programmatic);
+  if (rows > 0) {
+    launch_pass(kernel, kernel.passes.front(), pass_blocks(kernel, args, rows), &params, stream, args.programmatic);
+  }
+  // After a pass it may start while the last blocks of that end, and waits before it reads the workspace or writes. The
+  // splits it reads at once: the pass itself has waited for whoever made them.
+  const bool after_pass = rows > 0;
+  launch_pass(kernel, kernel.kernel, grid_blocks(kernel, args, rows), &params, stream, after_pass);
 }
 
 }  // namespace octet

@@ -50,6 +50,7 @@ __device__ __forceinline__ void produce_operands(const abi::MxGemmParams& params
   while (walk.next(tile)) {
     const Sides sides = sides_of(tile);
     const i32 blocks = 2 * blocks_of_tile(tile);
+#pragma unroll 1  // the addresses of several stages would not fit a producer's registers
     for (i32 block = 0; block < blocks; ++block) {
       const i32 stage = position.stage, k = sides.k + block * kBlockK;
       shared.ring.wait_empty(stage, position.parity);
@@ -208,6 +209,7 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads)
     OCTET_DEQUANTIZE_ENTRY(const __grid_constant__ octet::abi::MxGemmParams params) {
   using namespace octet;
   __shared__ GroupTable groups;
+  wait_for_kernels_before();
   if (threadIdx.x < 32) build_group_table(groups, params.splits, params.capacity, threadIdx.x, blocks_of_tokens);
   __syncthreads();
   PassWalk walk(groups);

@@ -192,7 +192,7 @@ constexpr i32 kBlocks128 = (config::kK + 127) / 128, kBlocks32 = (config::kK + 3
 // Of a token: `row` in the buffer; in a swizzled buffer the group's first block of 128 rows and the row from there on.
 #if OCTET_SFA_MX_COMPACT
 __device__ __forceinline__ LinearScales right_scales(const abi::MxGemmParams& params, i32 row) {
-  return {params.a_sf + static_cast<i64>(row) * (4 * kBlocks128), 1, 4 * kBlocks128 - 1};
+  return {params.a_sf + static_cast<i64>(row) * (4 * kBlocks128), 1, kBlocks32 - 1};
 }
 #endif
 #if OCTET_SFA_SWIZZLED
@@ -205,7 +205,7 @@ __device__ __forceinline__ auto left_scales(const abi::MxGemmParams& params, con
   const i32 row = min(column, config::kN - 1);
   const i64 group = tile.group;
 #if OCTET_SFB_MX_COMPACT
-  return LinearScales{params.b_sf + (group * config::kN + row) * (4 * kBlocks128), 1, 4 * kBlocks128 - 1};
+  return LinearScales{params.b_sf + (group * config::kN + row) * (4 * kBlocks128), 1, kBlocks32 - 1};
 #endif
 #if OCTET_SFB_COL_MX_COMPACT
   constexpr i32 kLd = (config::kN + 127) / 128 * 128;

@@ -17,4 +17,10 @@ std::int64_t portable_shared_memory_bytes(const Problem& problem, const Portable
 // Blocks of this config that a multiprocessor holds at a time: the launch bound and the grid are made for it.
 int portable_blocks_per_sm(const PortableConfig& config);
 
+// The same of templates/gemm_mx.cu: its main kernel's, and the threads of a block of both kernels.
+std::int64_t mx_shared_memory_bytes(const Problem& problem, const MxConfig& config);
+int mx_threads(const MxConfig& config);
+// Whether the kernel counts blocks of 32 rows before each group.
+bool mx_sub_blocks(const Problem& problem);
+
 }  // namespace octet

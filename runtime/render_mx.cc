@@ -27,7 +27,7 @@ Parts mx_parts(const Spec& spec, const MxConfig& config) {
   const Problem& problem = spec.problem;
   const bool wgrad = problem.op == Operation::wgrad;
   // The scheduler's word for tiles whose tokens are the columns of the matrix instruction is "swapped".
-  Parts parts{"gemm_mx.cu", {"rendered", "mx", "swapped", "visit_groups", "group_table"}, {}};
+  Parts parts{"gemm_mx.cu", {"rendered", "mx", "swapped", "visit_groups", "group_table", "programmatic"}, {}};
   if (wgrad) parts.facts.insert("wgrad");
   if (mx_sub_blocks(problem)) parts.facts.insert("sub_blocks");
   if (config.cluster_n > 1) parts.facts.insert("cluster");

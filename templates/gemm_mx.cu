@@ -209,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads)
     OCTET_DEQUANTIZE_ENTRY(const __grid_constant__ octet::abi::MxGemmParams params) {
   using namespace octet;
   __shared__ GroupTable groups;
-  wait_for_kernels_before();
+  wait_for_earlier_kernels();
   if (threadIdx.x < 32) build_group_table(groups, params.splits, params.capacity, threadIdx.x, blocks_of_tokens);
   __syncthreads();
   PassWalk walk(groups);
@@ -259,12 +259,12 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, 1)
   if (warp >= kMathWarps) {
     registers_decrease<config::kProducerRegisters>();
     // The pass has written the workspace, where this kernel was started ahead of its end.
-    wait_for_kernels_before();
+    wait_for_earlier_kernels();
     if (warp == kMathWarps && lane == 0) produce_operands(params, shared, walk, rank);
     if (warp == kMathWarps + 1) produce_tiles(shared, walk, lane);
   } else {
     registers_increase<config::kMathRegisters>();
-    wait_for_kernels_before();
+    wait_for_earlier_kernels();
     consume(params, shared, rank);
   }
 #if OCTET_CLUSTER

@@ -22,6 +22,7 @@
 
 #include "octet/layout.h"
 #include "runtime/integers.h"
+#include "runtime/shared_memory.h"
 
 namespace octet {
 namespace {
@@ -157,8 +158,9 @@ double portable_cost_us(const Problem& problem, const PortableCandidate& candida
   return kLaunchUs + std::max(compute, memory) + kTieBreak * compute;
 }
 
-double mx_cost_us(const Problem& problem, const MxCandidate& candidate, const DeviceFacts& device, int index) {
+double mx_cost_us(const Problem& original, const MxCandidate& candidate, const DeviceFacts& device, int index) {
   constexpr double kPassRate = 3.6e6;  // bytes per microsecond
+  const Problem problem = mx_view(original);
   const MxConfig& config = candidate.config;
   const bool wgrad = problem.op == Operation::wgrad;
   const auto n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);

@@ -1,6 +1,7 @@
 #include "runtime/mx_gemm.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include "runtime/gemm_traits.h"
 #include "runtime/integers.h"
 #include "runtime/launch.h"
+#include "runtime/shared_memory.h"
 #include "runtime/tensor_map.h"
 #include "templates/abi.h"
 
@@ -25,7 +27,7 @@ struct Wide {
   std::int64_t rows, stride;
 };
 Wide wide_of(const Problem& problem, std::int64_t rows) {
-  if (is_wgrad(problem)) return {problem.n, wgrad_row_length(problem, rows)};
+  if (is_wgrad(problem)) return {std::min(problem.n, problem.k), wgrad_row_length(problem, rows)};
   return {rows, round_up(problem.k, 128)};
 }
 
@@ -57,20 +59,31 @@ void require_arguments(const LoadedKernel& kernel, const GemmArgs& args, std::in
 // Pointers may be null where there are no rows; a tensor map needs one, and reads nothing through it.
 const void* or_d(const void* pointer, const GemmArgs& args) { return pointer != nullptr ? pointer : args.d; }
 
-abi::MxGemmParams make_params(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
+// Exchanges A and B where the kernel does.
+GemmArgs view_of(const LoadedKernel& kernel, GemmArgs args) {
+  if (mx_turns(kernel.spec.problem)) {
+    std::swap(args.a, args.b);
+    std::swap(args.a_stride, args.b_stride);
+  }
+  return args;
+}
+
+abi::MxGemmParams make_params(const LoadedKernel& kernel, const GemmArgs& original, std::int64_t rows) {
+  const GemmArgs args = view_of(kernel, original);
   const Problem& problem = kernel.spec.problem;
   const auto& config = std::get<MxConfig>(kernel.spec.config);
-  const bool wgrad = is_wgrad(problem);
+  const bool wgrad = is_wgrad(problem), turns = mx_turns(problem);
   const Wide wide = wide_of(problem, rows);
   const std::int64_t inner = wgrad ? wide.stride : problem.k;
+  const std::int64_t left_rows = wgrad ? std::max(problem.n, problem.k) : problem.g * problem.n;
   abi::MxGemmParams params{};
-  params.a_stride = stride_of(problem, "a_stride", args.a_stride, inner, 1);
-  params.b_stride = stride_of(problem, "b_stride", args.b_stride, inner, 1);
+  params.a_stride = stride_of(problem, turns ? "b_stride" : "a_stride", args.a_stride, inner, 1);
+  params.b_stride = stride_of(problem, turns ? "a_stride" : "b_stride", args.b_stride, inner, 1);
   params.d_stride =
       stride_of(problem, "d_stride", args.d_stride, wgrad ? problem.k : problem.n, size_bytes(*problem.d));
   params.wide_stride = wide.stride;
-  params.left = encode_tensor_map({or_d(args.b.data, args), MapElement::byte, wgrad ? problem.k : problem.g * problem.n,
-                                   inner, params.b_stride, config.block_m, kStageK, false});
+  params.left = encode_tensor_map(
+      {or_d(args.b.data, args), MapElement::byte, left_rows, inner, params.b_stride, config.block_m, kStageK, false});
   params.right = encode_tensor_map({or_d(args.workspace, args), MapElement::bf16, wide.rows, wide.stride, wide.stride,
                                     config.block_n, kStageK, true});
   params.a = static_cast<const unsigned char*>(args.a.data);
@@ -94,7 +107,7 @@ int usable_sms(const LoadedKernel& kernel, const GemmArgs& args) {
 
 // As many persistent blocks as fit, but no more clusters than there can be units of work.
 std::int64_t grid_blocks(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
-  const Problem& problem = kernel.spec.problem;
+  const Problem problem = mx_view(kernel.spec.problem);
   const auto& config = std::get<MxConfig>(kernel.spec.config);
   const bool wgrad = is_wgrad(problem);
   const std::int64_t row_tiles =

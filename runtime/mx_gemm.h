@@ -8,7 +8,8 @@
 
 namespace octet {
 
-// A as bf16: rows of up(K, 128) elements for a gemm; N rows of columnwise tokens for wgrad.
+// A as bf16: rows of up(K, 128) elements for a gemm; for wgrad A or B, whichever has fewer rows: min(N, K) of
+// columnwise tokens.
 std::int64_t mx_workspace_bytes(const Problem& problem, std::int64_t capacity);
 
 // Throws as Gemm::launch does. An empty buffer of a gemm launches nothing; wgrad still writes its D.

@@ -24,11 +24,12 @@ void add_operand_facts(const Problem& problem, Facts& facts) {
 }  // namespace
 
 Parts mx_parts(const Spec& spec, const MxConfig& config) {
-  const Problem& problem = spec.problem;
+  const Problem problem = mx_view(spec.problem);
   const bool wgrad = problem.op == Operation::wgrad;
   // The scheduler's word for tiles whose tokens are the columns of the matrix instruction is "swapped".
   Parts parts{"gemm_mx.cu", {"rendered", "mx", "swapped", "visit_groups", "group_table", "programmatic"}, {}};
   if (wgrad) parts.facts.insert("wgrad");
+  if (mx_turns(spec.problem)) parts.facts.insert("d_turned");
   if (mx_sub_blocks(problem)) parts.facts.insert("sub_blocks");
   if (config.cluster_n > 1) parts.facts.insert("cluster");
   for (const auto& [flag, fact] : {std::pair{Flag::bias, "bias"}, {Flag::acc, "acc"}, {Flag::checked, "checked"}}) {
@@ -40,8 +41,8 @@ Parts mx_parts(const Spec& spec, const MxConfig& config) {
 
   ConfigText& text = parts.config;
   text.add("kGroups", problem.g, "experts");
-  text.add("kN", problem.n, wgrad ? "rows of each group's D" : "output features: columns of D");
-  text.add("kK", problem.k, wgrad ? "columns of D" : "inner size; the last scale block may be partial");
+  text.add("kN", problem.n, wgrad ? "rows of A as it lies" : "output features: columns of D");
+  text.add("kK", problem.k, wgrad ? "rows of B as it lies" : "inner size; the last scale block may be partial");
   if (problem.layout == Layout::padded) text.add("kAlignment", problem.al, "rows; every group starts at a multiple");
   if (problem.layout == Layout::masked) text.add("kMaxM", problem.m, "rows that the buffers have for each group");
   text.add("kBlockM", config.block_m, "columns of D per block");

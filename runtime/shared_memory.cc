@@ -1,6 +1,7 @@
 #include "runtime/shared_memory.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/gemm_traits.h"
 #include "runtime/portable_traits.h"
@@ -63,6 +64,17 @@ bool mx_sub_blocks(const Problem& problem) {
     return recipe && recipe->scale_layout == ScaleLayout::mx_compact;
   };
   return problem.op == Operation::wgrad && (is_compact(problem.a) || is_compact(problem.b));
+}
+
+bool mx_turns(const Problem& problem) { return problem.op == Operation::wgrad && problem.k < problem.n; }
+
+Problem mx_view(const Problem& problem) {
+  Problem view = problem;
+  if (mx_turns(problem)) {
+    std::swap(view.a, view.b);
+    std::swap(view.n, view.k);
+  }
+  return view;
 }
 
 std::int64_t mx_shared_memory_bytes(const Problem& problem, const MxConfig& config) {

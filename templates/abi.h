@@ -55,8 +55,8 @@ struct MapParams {
 static_assert(sizeof(MapParams) == 3776, "host and device lay out the parameters alike");
 #endif
 #if OCTET_MX || !OCTET_RENDERED
-// What GemmArgs of octet/runtime.h names, for both kernels of gemm_mx.cu. Strides count elements from one row to the
-// next.
+// What GemmArgs of octet/runtime.h names, for both kernels of gemm_mx.cu; a is B and b is A of a wgrad with K < N.
+// Strides count elements from one row to the next.
 struct MxGemmParams {
   TensorMap left;          // B: rows of K bytes, box 64 x block_m, no swizzle
   TensorMap right;         // the workspace: rows of bf16, box 64 x block_n, 128-byte swizzle

@@ -5,6 +5,8 @@
 // Wgrad: D[g] = A[:, g] * B[:, g]^T
 //   A [N, ld] and B [K, ld] columnwise copies of tokens, groups lie along ld, each at a multiple of 128 with zeros up
 //   to the next one; D [G, N, K]
+// A is the operand with fewer rows of the two: where K < N, read A for B, N for K and the other way round in these
+// files, and D as turned.
 // D = alpha * sum, + bias[g], + beta * D, in f32, rounded once to bf16, fp16 or f32. Scales: docs/numerics.md, "Scale
 // layouts".
 //
@@ -21,6 +23,9 @@
 //
 // One producer warp feeds a ring of stages by TMA, another hands out tiles, two math warpgroups multiply. Blocks are
 // persistent. Results do not depend on timing: every element is summed by one thread in the order of K.
+#if !OCTET_RENDERED
+#include "sample/mx_config.h"
+#endif
 #if OCTET_CHECKED
 #include "checked_splits.cuh"
 #endif

@@ -21,13 +21,18 @@ __device__ __forceinline__ float load_one(const void* from, i64 index) {
 }
 #endif
 
-// Where row `row` of D begins, in elements: a row of the buffer, or of the group for wgrad.
-__device__ __forceinline__ i64 row_of_d(const abi::MxGemmParams& params, const Tile& tile, i32 row) {
+// Where an element of D lies. `row`: of A as it lies. `column`: of B as it lies within the group.
+__device__ __forceinline__ i64 index_of_d(const abi::MxGemmParams& params, const Tile& tile, i32 row, i32 column) {
+#if OCTET_D_TURNED
+  return (static_cast<i64>(tile.group) * config::kK + column) * params.d_stride + row;
+#endif
+#if !OCTET_D_TURNED
 #if OCTET_WGRAD
-  return (static_cast<i64>(tile.group) * config::kN + row) * params.d_stride;
+  return (static_cast<i64>(tile.group) * config::kN + row) * params.d_stride + column;
 #endif
 #if !OCTET_WGRAD
-  return static_cast<i64>(row) * params.d_stride;
+  return static_cast<i64>(row) * params.d_stride + column;
+#endif
 #endif
 }
 
@@ -94,7 +99,7 @@ __device__ __noinline__ float exact_element(const abi::MxGemmParams& params, con
   value += load_one(params.bias, static_cast<i64>(tile.group) * config::kN + column);
 #endif
 #if OCTET_ACC
-  if (params.beta != 0.f) value += params.beta * load_one(params.d, row_of_d(params, tile, row) + column);
+  if (params.beta != 0.f) value += params.beta * load_one(params.d, index_of_d(params, tile, row, column));
 #endif
   return value;
 }

@@ -1,5 +1,5 @@
-// From sums to D. The matrix instruction's rows are columns of D, so tiles are turned on their way through shared
-// memory and leave in pieces of 16 bytes.
+// From sums to D, through shared memory, in pieces of 16 bytes. The matrix instruction's rows are columns of D, so
+// tiles are turned on their way, unless D itself is turned (gemm_mx.cu says when).
 //
 // A piece that holds a NaN is not stored at once: when all others are, and the accumulators are no longer needed, its
 // elements are computed again one by one.
@@ -59,52 +59,76 @@ __device__ __forceinline__ void finish(const abi::MxGemmParams& params, const Ma
 #if OCTET_ACC
     const i32 token = i / 4 * 8 + thread.lane % 4 * 2 + i % 2, c = column + i % 4 / 2 * 8;
     if (token < tile.rows && c < kOutputColumns && params.beta != 0.f) {
-      value += params.beta * load_one(params.d, row_of_d(params, tile, tile.row + token) + c);
+      value += params.beta * load_one(params.d, index_of_d(params, tile, tile.row + token, c));
     }
 #endif
     sum[i] = value;
   }
 }
 
-// Where a piece of a token lies in the staging buffer: turned pieces spread over all banks.
-__device__ __forceinline__ u32 piece_offset(i32 token, i32 piece) {
+// Where a piece of a row lies in the staging buffer, so that writes and reads spread over all banks.
+__device__ __forceinline__ u32 piece_offset(i32 row, i32 piece) {
+  constexpr i32 kRowBytes = kRowPieces * 16;
+#if OCTET_D_TURNED
+  return row * kRowBytes + (piece ^ (kRowPieces == 8 ? row % 8 : row / 2 % 4)) * 16;
+#endif
+#if !OCTET_D_TURNED
 #if OCTET_D_F32
-  return token * (kSlab * 4) + (piece ^ token / 2 % 4 * 2) * 16;
+  return row * kRowBytes + (piece ^ row / 2 % 4 * 2) * 16;
 #endif
 #if !OCTET_D_F32
-  return token * (kSlab * 2) + (piece ^ token % 8) * 16;
+  return row * kRowBytes + (piece ^ row % 8) * 16;
+#endif
 #endif
 }
 
-// Rounds the sums of kChunkTokens tokens and lays them out by token. `sum`: of the chunk's first one.
+// Rounds the sums of kChunkTokens tokens and lays them out. `sum`: of the chunk's first one.
 __device__ __forceinline__ void stage_chunk(u32 buffer, const MathThread& thread, const float* sum) {
 #if OCTET_D_F32
 #pragma unroll
   for (i32 i = 0; i < kChunkTokens / 2; ++i) {
-    const i32 token = i / 4 * 8 + thread.lane % 4 * 2 + i % 2, weight = thread.row + i % 4 / 2 * 8;
-    shared_store(buffer + piece_offset(token, weight / 4) + weight % 4 * 4, sum[i]);
+    const i32 token = i / 4 * 8 + thread.lane % 4 * 2 + i % 2, column = thread.row + i % 4 / 2 * 8;
+#if OCTET_D_TURNED
+    shared_store(buffer + piece_offset(column, token / 4) + token % 4 * 4, sum[i]);
+#endif
+#if !OCTET_D_TURNED
+    shared_store(buffer + piece_offset(token, column / 4) + column % 4 * 4, sum[i]);
+#endif
   }
 #endif
 #if !OCTET_D_F32
-  const i32 piece = thread.warp % 4 * 2 + thread.lane / 8 % 2;
 #pragma unroll
   for (i32 pair = 0; pair < kChunkTokens / 16; ++pair) {
     const float* v = sum + pair * 8;
+#if OCTET_D_TURNED
+    const i32 column = thread.warp % 4 * 16 + thread.lane / 8 % 2 * 8 + thread.lane % 8;
+    stmatrix_x4(buffer + piece_offset(column, pair * 2 + thread.lane / 16), pack_two(v[0], v[1]), pack_two(v[2], v[3]),
+                pack_two(v[4], v[5]), pack_two(v[6], v[7]));
+#endif
+#if !OCTET_D_TURNED
     const i32 token = pair * 16 + thread.lane / 16 * 8 + thread.lane % 8;
+    const i32 piece = thread.warp % 4 * 2 + thread.lane / 8 % 2;
     stmatrix_x4_turned(buffer + piece_offset(token, piece), pack_two(v[0], v[1]), pack_two(v[2], v[3]),
                        pack_two(v[4], v[5]), pack_two(v[6], v[7]));
+#endif
   }
 #endif
 }
 
-// A thread's piece `index` of the tile: its token, and its first column of D.
+// A thread's piece `index` of a chunk: its first token and column of D.
 struct PiecePlace {
   i32 token, column;
 };
 __device__ __forceinline__ PiecePlace place_of_piece(const MathThread& thread, const Tile& tile, i32 chunk, i32 index) {
   const i32 piece = index * 128 + static_cast<i32>(threadIdx.x) % 128;
-  return {chunk * kChunkTokens + piece / kRowPieces,
-          tile.column + thread.warpgroup * kSlab + piece % kRowPieces * kPiece};
+  const i32 row = piece / kRowPieces, along = piece % kRowPieces * kPiece;
+  const i32 first_token = chunk * kChunkTokens, first_column = tile.column + thread.warpgroup * kSlab;
+#if OCTET_D_TURNED
+  return {first_token + along, first_column + row};
+#endif
+#if !OCTET_D_TURNED
+  return {first_token + row, first_column + along};
+#endif
 }
 
 __device__ __forceinline__ void store_element(const abi::MxGemmParams& params, i64 index, float value) {
@@ -123,11 +147,15 @@ __device__ __forceinline__ void store_exactly(const abi::MxGemmParams& params, c
   for (; unfinished != 0; unfinished &= unfinished - 1) {
     const i32 bit = __ffs(static_cast<int>(unfinished)) - 1;
     const PiecePlace place = place_of_piece(thread, tile, bit / kThreadPieces, bit % kThreadPieces);
-    const i32 row = tile.row + place.token;
 #pragma unroll 1
     for (i32 i = 0; i < kPiece; ++i) {
-      const float value = exact_element(params, groups, tile, row, place.column + i);
-      store_element(params, row_of_d(params, tile, row) + place.column + i, value);
+#if OCTET_D_TURNED
+      const i32 row = tile.row + place.token + i, column = place.column;
+#endif
+#if !OCTET_D_TURNED
+      const i32 row = tile.row + place.token, column = place.column + i;
+#endif
+      store_element(params, index_of_d(params, tile, row, column), exact_element(params, groups, tile, row, column));
     }
   }
 }
@@ -153,7 +181,7 @@ __device__ __forceinline__ void store_tile(const abi::MxGemmParams& params, Shar
 #pragma unroll
     for (i32 i = 0; i < kThreadPieces; ++i) {
       const PiecePlace place = place_of_piece(thread, tile, chunk, i);
-      // Columns of D are a multiple of 8, so a piece is all in or all out.
+      // A row of D has a multiple of 8 elements, so a piece is all in or all out.
       if (place.token >= tile.rows || place.column >= kOutputColumns) continue;
       const i32 piece = i * 128 + static_cast<i32>(threadIdx.x) % 128;
       const uint4 value = shared_load_16(buffer + piece_offset(piece / kRowPieces, piece % kRowPieces));
@@ -161,7 +189,7 @@ __device__ __forceinline__ void store_tile(const abi::MxGemmParams& params, Shar
         unfinished |= 1u << (chunk * kThreadPieces + i);
         continue;
       }
-      const i64 at = row_of_d(params, tile, tile.row + place.token) + place.column;
+      const i64 at = index_of_d(params, tile, tile.row + place.token, place.column);
       *reinterpret_cast<uint4*>(static_cast<u8*>(params.d) + at * kElementBytes) = value;
     }
   }

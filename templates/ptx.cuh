@@ -257,7 +257,7 @@ __device__ __forceinline__ uint4 shared_load_16(u32 address) {
   return v;
 }
 #if !OCTET_D_F32
-#if !OCTET_SWAPPED
+#if !OCTET_SWAPPED || OCTET_D_TURNED
 // Four 8 x 8 matrices of 16-bit elements; lane l gives the row address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void stmatrix_x4(u32 address, u32 m0, u32 m1, u32 m2, u32 m3) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m0), "r"(m1),

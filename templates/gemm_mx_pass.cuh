@@ -43,11 +43,13 @@ class PassWalk {
     entry_ = advance_entry(table_, entry_, unit);
     const i32 block = unit - table_.first_unit[entry_];
     const i32 begin = table_.row_begin[entry_], tokens = table_.row_end[entry_] - begin;
+#if OCTET_WGRAD || OCTET_SFA_SWIZZLED
 #if OCTET_MASKED
     const i32 first_block = table_.group[entry_] * ((config::kMaxM + 127) / 128);
 #endif
 #if !OCTET_MASKED
     const i32 first_block = table_.first_unit[entry_];
+#endif
 #endif
 #if OCTET_WGRAD
     item.row = local * kPassRows;

@@ -9,8 +9,15 @@
 
 namespace octet {
 
-constexpr i32 kPiece = 16 / kElementBytes;             // elements
-constexpr i32 kRowPieces = kSlab / kPiece;             // of a token's part of a chunk
+constexpr i32 kPiece = 16 / kElementBytes;  // elements
+// Of one row of a chunk as it is staged: a token's, or of turned D a column's.
+#if OCTET_D_TURNED
+constexpr i32 kRowPieces = kChunkTokens / kPiece;
+#endif
+#if !OCTET_D_TURNED
+constexpr i32 kRowPieces = kSlab / kPiece;
+#endif
+static_assert(kRowPieces == 4 || kRowPieces == 8 || kRowPieces == 16, "the swizzles below are made for these");
 constexpr i32 kThreadPieces = kChunkBytes / 16 / 128;  // of a chunk
 static_assert(kChunks * kThreadPieces <= 32, "a thread's unfinished pieces are bits of a word");
 

@@ -1,5 +1,5 @@
 // The MXFP8 GEMM compiles to good cubins: every config, layout of groups and of scales, type and epilogue.
-#include <cstdlib>
+#include <algorithm>
 #include <string>
 
 #include "octet/explain.h"
@@ -14,15 +14,10 @@ namespace {
 
 using octet::MxConfig;
 using octet::Problem;
+using octet::test::memory_only;
 
 // The largest part of a spill that a config may have: the addresses of a producer, which has 24 registers.
 constexpr int kMostSpilledBytes = 32;
-
-octet::Options memory_only() {
-  octet::Options options;
-  options.cache_mode = octet::CacheMode::off;
-  return options;
-}
 
 void check_cubin(octet::Runtime& runtime, const octet::Spec& spec) {
   INFO(spec.name());

@@ -7,6 +7,7 @@
 #include "octet/runtime.h"
 #include "runtime/integers.h"
 #include "runtime/launch.h"
+#include "runtime/quantize_traits.h"
 #include "templates/abi.h"
 
 namespace octet {
@@ -25,7 +26,7 @@ void require_arguments(const LoadedKernel& kernel, const ConvertArgs& args) {
   if (dequantizes || args.out.sf != nullptr) require_pointer(kernel, "in.sf", args.in.sf, 16);
   if (args.out.data != nullptr) require_pointer(kernel, "out.data", args.out.data, 16);
   if (args.out.sf != nullptr) require_pointer(kernel, "out.sf", args.out.sf, 16);
-  if (problem.layout != Layout::uniform) require_splits(kernel, args.splits);
+  if (has_splits(problem)) require_splits(kernel, args.splits);
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ namespace {
 constexpr double kReferenceMultiprocessors = 132;
 constexpr double kWeightsRate = 60e6;  // bytes of B per microsecond that reach L2 while the math runs
 constexpr double kDramRate = 4.0e6;
+constexpr double kL2Rate = 8.0e6;
 constexpr double kLaunchUs = 3;
 constexpr double kTieBreak = 0.01;
 constexpr double kUnusedShare = 0.4;
@@ -125,6 +126,14 @@ double dram_us(const Problem& problem, int index) {
   return (g * n * k + rows * k + element * rows * n) / kDramRate;
 }
 
+// Few tokens a tile: every tile of a group's tokens reads all of its weights, from L2 after the first.
+double reread_us(const Problem& problem, const GemmConfig& config, int index) {
+  if (!config.swapped) return 0;
+  const double tiles = tiles_per_group(index, rows_of_tile(config), problem.g);
+  return static_cast<double>(problem.g) * static_cast<double>(problem.n) * static_cast<double>(problem.k) * tiles /
+         kL2Rate;
+}
+
 }  // namespace
 
 double tiles_per_group(int index, int block_m, std::int64_t groups) {
@@ -136,7 +145,8 @@ double gemm_cost_us(const Problem& problem, const GemmCandidate& candidate, cons
   const Work work = work_of(problem, candidate.config, device, index);
   const double compute = waves(problem, work, index) * tile_us(problem, candidate, index);
   const double weights = weights_us(problem, candidate.config, index);
-  const double memory = dram_us(problem, index) * unused_bandwidth(work) / candidate.memory_share;
+  const double memory = std::max(dram_us(problem, index) * unused_bandwidth(work) / candidate.memory_share,
+                                 reread_us(problem, candidate.config, index));
   return kLaunchUs + std::max(compute + weights, memory) + kTieBreak * compute;
 }
 

@@ -7,6 +7,7 @@
 #include "octet/error.h"
 #include "runtime/gemm_traits.h"
 #include "runtime/launch.h"
+#include "runtime/quantize_traits.h"
 
 namespace octet {
 namespace {
@@ -82,7 +83,7 @@ void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, st
     }
     require_pointer(kernel, "d", args.d, 16);
   }
-  if (problem.layout != Layout::dense) require_splits(kernel, args.splits);
+  if (has_splits(problem)) require_splits(kernel, args.splits);
   if (problem.has(Flag::bias)) require_pointer(kernel, "bias", args.bias, size_bytes(*problem.d));
   if (problem.has(Flag::checked)) require_pointer(kernel, "status", args.status, 4);
   if (problem.from == Packing::deepgemm && rows % 128 != 0) {

@@ -58,7 +58,7 @@ void require_arguments(const LoadedKernel& kernel, const QuantizeTraits& traits,
     require_pointer(kernel, "in", args.in, 16);
     if (traits.backward) require_pointer(kernel, "pre", args.pre, 16);
   }
-  if (kernel.spec.problem.layout != Layout::uniform) require_splits(kernel, args.splits);
+  if (has_splits(kernel.spec.problem)) require_splits(kernel, args.splits);
   if (workspace_bytes > 0) require_pointer(kernel, "workspace", args.workspace, kWorkspaceAlignment);
 }
 

@@ -31,6 +31,10 @@ std::int64_t columns_of(const Problem& problem) noexcept {
   return problem.layout == Layout::uniform ? problem.k : problem.c;
 }
 
+bool has_splits(const Problem& problem) noexcept {
+  return problem.layout != Layout::uniform && problem.layout != Layout::dense;
+}
+
 QuantizeTraits::QuantizeTraits(const Problem& problem) {
   quantized = problem.op == Operation::quantize;
   if (problem.out) {

@@ -14,6 +14,9 @@ namespace octet {
 // Columns of what is quantized: C of tokens, K of weights.
 std::int64_t columns_of(const Problem& problem) noexcept;
 
+// Whether an array on the device says where groups lie: not for uniform groups, nor for a dense one.
+bool has_splits(const Problem& problem) noexcept;
+
 struct QuantizeTraits {
   explicit QuantizeTraits(const Problem& problem);
 

@@ -55,7 +55,7 @@ void add_walk_facts(const Problem& problem, Facts& facts) {
   const bool compact = is(problem.a, ScaleLayout::mx_compact) || is(problem.out, ScaleLayout::mx_compact);
   if (!columnwise || !compact) return;
   facts.insert("mx_columns");
-  if (problem.layout == Layout::packed || problem.layout == Layout::padded) facts.insert("sub_blocks");
+  if (problem.layout != Layout::masked && problem.layout != Layout::uniform) facts.insert("sub_blocks");
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ void add_scale_facts(const Problem& problem, const QuantizeTraits& traits, Facts
   add_if(traits.col && (per_block || by_row), "column_maxima", facts);
   const bool compact_columns = traits.col && traits.scales == ScaleLayout::mx_compact;
   add_if(compact_columns, "mx_columns", facts);
-  add_if(compact_columns && (problem.layout == Layout::packed || problem.layout == Layout::padded), "sub_blocks",
+  add_if(compact_columns && (problem.layout != Layout::masked && problem.layout != Layout::uniform), "sub_blocks",
          facts);
   add_if(traits.granularity == Granularity::block_128x128 || traits.amax_of_tiles || (tensor && traits.amax_pass),
          "block_maxima", facts);

@@ -82,6 +82,7 @@ constexpr Keys kQuantizeTakes = {
     {"act=", "gate=", "il=", "dir=", "splits=", "+bias", "+probs", "+grad", "+dbias", "+noop", "+amax", "+given"}};
 constexpr Keys kQuantizeWeightsTakes = {
     {"act=", "gate=", "il=", "dir=", "+bias", "+probs", "+grad", "+dbias", "+noop", "+amax", "+given"}};
+constexpr Keys kDenseQuantizeTakes = kQuantizeWeightsTakes;
 constexpr Keys kActivateWeightsTakes = {{"gate=", "il=", "+bias", "+probs", "+grad", "+dbias", "+noop"}};
 constexpr Keys kActivationTakes = {{"gate=", "il=", "splits=", "+bias", "+probs", "+grad", "+dbias", "+noop"}};
 constexpr Keys kGemmTakes = {{"dir=", "splits=", "w=", "+bias", "+acc", "+fastacc", "+checked"}};
@@ -100,14 +101,17 @@ constexpr Family kFamilies[] = {
     {Operation::quantize, Layout::packed, {{"g", "c", "in=", "out="}}, kQuantizeTakes},
     {Operation::quantize, Layout::padded, {{"g", "c", "al", "in=", "out="}}, kQuantizeTakes},
     {Operation::quantize, Layout::masked, {{"g", "m", "c", "in=", "out="}}, kQuantizeTakes},
+    {Operation::quantize, Layout::dense, {{"g", "c", "in=", "out="}}, kDenseQuantizeTakes},
     {Operation::quantize, Layout::uniform, {{"g", "n", "k", "in=", "out="}}, kQuantizeWeightsTakes},
     {Operation::activation, Layout::packed, {{"g", "c", "d=", "in=", "act="}}, kActivationTakes},
     {Operation::activation, Layout::padded, {{"g", "c", "al", "d=", "in=", "act="}}, kActivationTakes},
     {Operation::activation, Layout::masked, {{"g", "m", "c", "d=", "in=", "act="}}, kActivationTakes},
+    {Operation::activation, Layout::dense, {{"g", "c", "d=", "in=", "act="}}, kActivateWeightsTakes},
     {Operation::activation, Layout::uniform, {{"g", "n", "k", "d=", "in=", "act="}}, kActivateWeightsTakes},
     {Operation::dequantize, Layout::packed, {{"g", "c", "a=", "d="}}, {{"dir=", "splits="}}},
     {Operation::dequantize, Layout::padded, {{"g", "c", "al", "a=", "d="}}, {{"dir=", "splits="}}},
     {Operation::dequantize, Layout::masked, {{"g", "m", "c", "a=", "d="}}, {{"dir=", "splits="}}},
+    {Operation::dequantize, Layout::dense, {{"g", "c", "a=", "d="}}, {{"dir="}}},
     {Operation::dequantize, Layout::uniform, {{"g", "n", "k", "a=", "d="}}, {{"dir="}}},
     {Operation::convert, Layout::packed, {{"g", "c", "a=", "out="}}, {{"dir=", "from=", "to=", "splits="}}},
     {Operation::convert, Layout::padded, {{"g", "c", "al", "a=", "out="}}, {{"dir=", "from=", "to=", "splits="}}},
@@ -428,7 +432,7 @@ const Rule kRules[] = {
                            kind_of(f.problem), to_string(*f.problem.a)),
                "use from=deepgemm with packed groups and 1x128 scales, or convert the operands"};
      }},
-    {"dense.one-group", problem, gemm, illegal, "dense is one group that fills the buffer",
+    {"dense.one-group", problem, any, illegal, "dense is one group that fills the buffer",
      [](const Facts& f) { return f.problem.layout != Layout::dense || f.problem.g == 1; },
      [](const Facts& f) -> Advice {
        return {fmt::format("G={} of {}", f.problem.g, kind_of(f.problem)), "use g1, or packed groups"};

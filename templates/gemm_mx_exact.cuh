@@ -6,21 +6,6 @@
 
 namespace octet {
 
-#if OCTET_BIAS || OCTET_ACC
-// An element of D or of the bias.
-__device__ __forceinline__ float load_one(const void* from, i64 index) {
-#if OCTET_D_F32
-  return static_cast<const float*>(from)[index];
-#endif
-#if OCTET_D_BF16
-  return __uint_as_float(static_cast<u32>(static_cast<const u16*>(from)[index]) << 16);
-#endif
-#if OCTET_D_FP16
-  return low_fp16(static_cast<const u16*>(from)[index]);
-#endif
-}
-#endif
-
 // Where an element of D lies. `row`: of A as it lies. `column`: of B as it lies within the group.
 __device__ __forceinline__ i64 index_of_d(const abi::MxGemmParams& params, const Tile& tile, i32 row, i32 column) {
 #if OCTET_D_TURNED

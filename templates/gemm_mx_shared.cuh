@@ -8,6 +8,7 @@
 
 #include "abi.h"
 #include "mx_dequantize.cuh"
+#include "output_elements.cuh"
 #include "pipeline.cuh"
 #include "ptx.cuh"
 #include "scheduler.cuh"
@@ -41,11 +42,9 @@ constexpr bool kLeftE5m2 = false;
 
 // D leaves in chunks of kChunkTokens rows of a warpgroup's 64 columns, in pieces of 16 bytes.
 #if OCTET_D_F32
-constexpr i32 kElementBytes = 4;
 constexpr i32 kChunkTokens = 32;
 #endif
 #if !OCTET_D_F32
-constexpr i32 kElementBytes = 2;
 constexpr i32 kChunkTokens = kStep < 64 ? kStep : 64;
 #endif
 constexpr i32 kChunks = kStep / kChunkTokens;

@@ -21,18 +21,6 @@ static_assert(kRowPieces == 4 || kRowPieces == 8 || kRowPieces == 16, "the swizz
 constexpr i32 kThreadPieces = kChunkBytes / 16 / 128;  // of a chunk
 static_assert(kChunks * kThreadPieces <= 32, "a thread's unfinished pieces are bits of a word");
 
-#if !OCTET_D_F32
-// Two f32 to two elements, nearest even; `low` in the low half.
-__device__ __forceinline__ u32 pack_two(float low, float high) {
-#if OCTET_D_BF16
-  return pack_bf16(low, high);
-#endif
-#if OCTET_D_FP16
-  return pack_fp16(low, high);
-#endif
-}
-#endif
-
 // Whether one of the piece's elements is NaN: adding what is missing from the smallest NaN to 2^15 (2^31) carries.
 __device__ __forceinline__ bool holds_nan(const uint4& piece) {
 #if OCTET_D_BF16
@@ -197,7 +185,7 @@ __device__ __forceinline__ void store_tile(const abi::MxGemmParams& params, Shar
         continue;
       }
       const i64 at = index_of_d(params, tile, tile.row + place.token, place.column);
-      *reinterpret_cast<uint4*>(static_cast<u8*>(params.d) + at * kElementBytes) = value;
+      store_16(params.d, at, value);
     }
   }
   if (unfinished != 0) store_exactly(params, shared.groups, thread, tile, unfinished);

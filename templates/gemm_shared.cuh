@@ -6,6 +6,7 @@
 #pragma once
 
 #include "abi.h"
+#include "output_elements.cuh"
 #include "pipeline.cuh"
 #include "ptx.cuh"
 #include "scheduler.cuh"
@@ -35,12 +36,6 @@ constexpr i32 kChunkWidth = 64, kBuffers = 2;  // bytes; per warpgroup
 #endif
 #if !OCTET_NARROW_CHUNKS
 constexpr i32 kChunkWidth = 128, kBuffers = 1;
-#endif
-#if OCTET_D_F32
-constexpr i32 kElementBytes = 4;
-#endif
-#if !OCTET_D_F32
-constexpr i32 kElementBytes = 2;
 #endif
 constexpr i32 kChunk = kChunkWidth / kElementBytes;  // columns of D
 #if OCTET_SWAPPED

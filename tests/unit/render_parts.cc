@@ -157,7 +157,7 @@ const Part kParts[] = {
      [](const Spec& s) { return is_portable(s) ? !is_wgrad(s) : is_wgmma(s) && gemm(s).cluster_m == 1; }},
     {"staging[kMathWarpgroups][kSlabs * kChunks]",
      [](const Spec& s) { return is_wgmma(s) && gemm(s).whole_tile_store; }},
-    {"staging[kMathWarpgroups][1]", [](const Spec& s) { return is_wgmma(s) && !gemm(s).whole_tile_store; }},
+    {"staging[kMathWarpgroups][kBuffers]", [](const Spec& s) { return is_wgmma(s) && !gemm(s).whole_tile_store; }},
     {"token_scale_x(", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).token_vector; }},
     {"params.left_sf", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).left_vector; }},
     {"params.right_sf", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).right_vector; }},

@@ -172,7 +172,8 @@ __device__ __forceinline__ void accumulate_tile(SharedStorage& shared, const Mat
   const float* streamed = sources.streamed_sf;
   float block_sf[kSteps], next_sf[kSteps];
 #pragma unroll
-  for (i32 step = 0; step < kSteps; ++step) next_sf[step] = blocks > 0 ? __ldg(streamed + sources.streamed_step[step]) : 0.f;
+  for (i32 step = 0; step < kSteps; ++step)
+    next_sf[step] = blocks > 0 ? __ldg(streamed + sources.streamed_step[step]) : 0.f;
 #endif
 #if OCTET_EARLY_WAIT
   if (blocks > 0) shared.ring.wait_full(position.stage, position.parity);

@@ -104,8 +104,7 @@ TEST_CASE("a swapped GEMM's cost by hand") {
   // 2*64*16*1280 / 3.333e6 + 1 = 1.786432 us. The weights' way to L2 is part of its rate.
   const octet::GemmCandidate swapped{{64, 16, 1, 1, 6, 1, 1, false, true, 3}, 1320, 1320, 1.0, 1.0};
   const Problem problem = Problem::parse("gemm.packed g1 n512 k1280" + kPair);
-  CHECK(octet::gemm_cost_us(problem, swapped, {}, octet::kBuckets) ==
-        Approx(3 + 6 * 1.786432 * 1.01).epsilon(1e-8));
+  CHECK(octet::gemm_cost_us(problem, swapped, {}, octet::kBuckets) == Approx(3 + 6 * 1.786432 * 1.01).epsilon(1e-8));
 }
 
 TEST_CASE("few rows cost the weights' way from memory") {

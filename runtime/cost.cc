@@ -153,7 +153,8 @@ double portable_cost_us(const Problem& problem, const PortableCandidate& candida
   const double tile_us =
       2.0 * config.block_m * config.block_n * (wgrad ? rows : k) / (kRate * candidate.share) + kTileUs;
   const double outputs = wgrad ? g * n * k : g * rows * n, inputs = g * rows * k + (wgrad ? g * rows * n : g * n * k);
-  const double memory = (inputs + 2 * outputs) / (kDramRate * kMemoryShare);
+  const double element = size_bytes(problem.d.value_or(DType::bf16));
+  const double memory = (inputs + element * outputs) / (kDramRate * kMemoryShare);
   const double compute = std::ceil(tiles / std::max(1, device.sm_count)) * tile_us;
   return kLaunchUs + std::max(compute, memory) + kTieBreak * compute;
 }

@@ -30,6 +30,9 @@ int dynamic_shared_bytes(const Spec& spec) {
   if (const auto* gemm = std::get_if<GemmConfig>(&spec.config)) {
     return static_cast<int>(gemm_shared_memory_bytes(spec.problem, *gemm));
   }
+  if (const auto* mx = std::get_if<MxConfig>(&spec.config)) {
+    return static_cast<int>(mx_shared_memory_bytes(spec.problem, *mx));
+  }
   const auto* portable = std::get_if<PortableConfig>(&spec.config);
   return portable == nullptr ? 0 : static_cast<int>(portable_shared_memory_bytes(spec.problem, *portable));
 }

@@ -52,6 +52,23 @@ const std::vector<PortableCandidate>& portable_candidates() {
   return table;
 }
 
+const std::vector<MxCandidate>& mx_candidates() {
+  // clang-format off
+  static const std::vector<MxCandidate> table = {
+      // block       cluster
+      // m    n    stages n   tflops  overhead us
+      {{128, 256,  5,     2}, 770,    1.5},
+      {{128, 256,  4,     2}, 760,    1.5},  // many groups: their table takes the room of a stage
+      {{128, 256,  5,     1}, 740,    1.5},
+      {{128, 128,  8,     2}, 640,    1.0},
+      {{128, 128,  8,     1}, 620,    1.0},
+      {{128, 64,   10,    1}, 400,    0.8},
+      {{128, 32,   14,    1}, 220,    0.6},
+  };
+  // clang-format on
+  return table;
+}
+
 const std::vector<QuantizeCandidate>& quantize_candidates(const Problem& problem) {
   using Table = std::vector<QuantizeCandidate>;
   // threads, rows per thread, blocks per multiprocessor; GB/s

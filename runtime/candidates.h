@@ -25,6 +25,12 @@ struct PortableCandidate {
   double share;  // of what the arch reaches with mma.sync, when tiles are full and loads keep up
 };
 
+struct MxCandidate {
+  MxConfig config;
+  double tflops;            // as in GemmCandidate
+  double tile_overhead_us;  // as in GemmCandidate
+};
+
 struct QuantizeCandidate {
   QuantizeConfig config;
   double gigabytes_per_s;  // reads and writes together, large buffers, H200
@@ -33,6 +39,7 @@ struct QuantizeCandidate {
 // In table order: ties go to the earlier row.
 const std::vector<GemmCandidate>& gemm_candidates();
 const std::vector<PortableCandidate>& portable_candidates();
+const std::vector<MxCandidate>& mx_candidates();
 const std::vector<QuantizeCandidate>& quantize_candidates(const Problem& problem);
 
 }  // namespace octet

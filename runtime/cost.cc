@@ -22,6 +22,7 @@
 
 #include "octet/layout.h"
 #include "runtime/integers.h"
+#include "runtime/shared_memory.h"
 
 namespace octet {
 namespace {
@@ -152,11 +153,27 @@ double portable_cost_us(const Problem& problem, const PortableCandidate& candida
   const double tiles = g * row_tiles * std::ceil((wgrad ? k : n) / config.block_n);
   const double tile_us =
       2.0 * config.block_m * config.block_n * (wgrad ? rows : k) / (kRate * candidate.share) + kTileUs;
-  const double outputs = wgrad ? g * n * k : g * rows * n, inputs = g * rows * k + (wgrad ? g * rows * n : g * n * k);
-  const double element = size_bytes(problem.d.value_or(DType::bf16));
-  const double memory = (inputs + element * outputs) / (kDramRate * kMemoryShare);
+  const double memory = dram_us(problem, index) / kMemoryShare;
   const double compute = std::ceil(tiles / std::max(1, device.sm_count)) * tile_us;
   return kLaunchUs + std::max(compute, memory) + kTieBreak * compute;
+}
+
+double mx_cost_us(const Problem& original, const MxCandidate& candidate, const DeviceFacts& device, int index) {
+  constexpr double kPassRate = 3.6e6;  // bytes per microsecond
+  const Problem problem = mx_view(original);
+  const MxConfig& config = candidate.config;
+  const bool wgrad = problem.op == Operation::wgrad;
+  const auto n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);
+  const double rows = middle_rows(index), all_rows = static_cast<double>(problem.g) * rows;
+  const double row_tiles = wgrad ? std::ceil(n / config.block_n) : tiles_per_group(index, config.block_n, problem.g);
+  const double column_tiles = std::ceil((wgrad ? k : n) / (config.block_m * config.cluster_n)) * config.cluster_n;
+  const double tiles = static_cast<double>(problem.g) * row_tiles * column_tiles;
+  const double rate = candidate.tflops * 1e6 / kReferenceMultiprocessors;
+  const double inner = wgrad ? std::max(rows, 128.0) : k;
+  const double tile_us = 2.0 * config.block_m * config.block_n * inner / rate + candidate.tile_overhead_us;
+  const double compute = std::ceil(tiles / std::max(1, device.sm_count)) * tile_us;
+  const double pass = kLaunchUs + 3 * all_rows * (wgrad ? n : k) / kPassRate;
+  return kLaunchUs + pass + std::max(compute, dram_us(problem, index)) + kTieBreak * compute;
 }
 
 double quantize_cost_us(const Problem& problem, const QuantizeCandidate& candidate, const DeviceFacts& device,

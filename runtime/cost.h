@@ -40,6 +40,8 @@ double gemm_cost_us(const Problem& problem, const GemmCandidate& candidate, cons
 // Rough: no portable kernel has been measured. It only has to lose against a kernel that is made for the arch.
 double portable_cost_us(const Problem& problem, const PortableCandidate& candidate, const DeviceFacts& device,
                         int index);
+// With the pass that writes A as bf16.
+double mx_cost_us(const Problem& problem, const MxCandidate& candidate, const DeviceFacts& device, int index);
 double quantize_cost_us(const Problem& problem, const QuantizeCandidate& candidate, const DeviceFacts& device,
                         int index);
 

@@ -5,6 +5,7 @@
 
 #include "octet/runtime.h"
 #include "runtime/launch.h"
+#include "runtime/mx_gemm.h"
 #include "runtime/portable_gemm.h"
 #include "runtime/wgmma_gemm.h"
 
@@ -39,6 +40,7 @@ void Gemm::launch(const GemmArgs& args, Stream stream) const {
   require_loaded(loaded_.get());
   const LoadedKernel& kernel = *loaded_;
   if (std::holds_alternative<PortableConfig>(kernel.spec.config)) return launch_portable(kernel, args, stream);
+  if (std::holds_alternative<MxConfig>(kernel.spec.config)) return launch_mx(kernel, args, stream);
   launch_wgmma(kernel, args, stream);
 }
 

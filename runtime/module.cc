@@ -97,6 +97,14 @@ void set_portable(const PortableConfig& config, std::int64_t alignment, LoadedKe
   set_gemm_operands(problem, alignment, kernel);
 }
 
+void set_mx(const MxConfig& config, std::int64_t alignment, LoadedKernel& kernel) {
+  const Problem& problem = kernel.spec.problem;
+  kernel.threads = mx_threads(config);
+  kernel.cluster = config.cluster_n;
+  kernel.shared_bytes = static_cast<int>(mx_shared_memory_bytes(problem, config));
+  set_gemm_operands(problem, alignment, kernel);
+}
+
 void set_shape(LoadedKernel& kernel) {
   const Problem& problem = kernel.spec.problem;
   const std::int64_t alignment = problem.layout == Layout::padded ? problem.al : 0;
@@ -108,6 +116,8 @@ void set_shape(LoadedKernel& kernel) {
     set_gemm_operands(problem, alignment, kernel);
   } else if (const auto* portable = std::get_if<PortableConfig>(&kernel.spec.config)) {
     set_portable(*portable, alignment, kernel);
+  } else if (const auto* mx = std::get_if<MxConfig>(&kernel.spec.config)) {
+    set_mx(*mx, alignment, kernel);
   } else {
     const auto& quantize = std::get<QuantizeConfig>(kernel.spec.config);
     kernel.threads = quantize.threads;
@@ -187,7 +197,7 @@ std::shared_ptr<const LoadedKernel> load_kernel(const Built& built, const Place&
 
   check_load(driver.cuLibraryLoadData(&kernel->library, built.cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
              built);
-  kernel->pass_list = passes_of(built.spec.problem);
+  kernel->pass_list = passes_of(built.spec);
   for (const Pass pass : kernel->pass_list) {
     CUkernel entry = nullptr;
     check(driver.cuLibraryGetKernel(&entry, kernel->library, (built.spec.name() + suffix(pass)).c_str()),

@@ -141,7 +141,8 @@ std::int64_t blocks_of_pass(const LoadedKernel& kernel, const QuantizeTraits& tr
                              : blocks_of_rows(kernel, traits, shape);
     case Pass::scales:
     case Pass::finish:
-    case Pass::pointers:  // of GEMMs
+    case Pass::pointers:    // of GEMMs
+    case Pass::dequantize:  // likewise
       return walking_blocks(kernel,
                             std::max(shape.row_blocks, ceil_div(kernel.spec.problem.g * shape.out_columns, 256)), 2);
   }

@@ -72,6 +72,8 @@ const char* suffix(Pass pass) noexcept {
       return "_scales";
     case Pass::pointers:
       return "_pointers";
+    case Pass::dequantize:
+      return "_dequantize";
     case Pass::main:
       return "";
     case Pass::finish:
@@ -90,6 +92,11 @@ std::vector<Pass> passes_of(const Problem& problem) {
   passes.push_back(Pass::main);
   if (traits.finish_pass) passes.push_back(Pass::finish);
   return passes;
+}
+
+std::vector<Pass> passes_of(const Spec& spec) {
+  if (std::holds_alternative<MxConfig>(spec.config)) return {Pass::dequantize, Pass::main};
+  return passes_of(spec.problem);
 }
 
 std::int64_t column_tiles(const QuantizeShape& shape) { return ceil_div(shape.out_columns, kTile); }

@@ -38,10 +38,11 @@ struct QuantizeTraits {
 };
 
 // Entry points in launch order. The main one has the spec's name, the others that name and a suffix. `pointers` is
-// launched only for pointers that lie on the host.
-enum class Pass { amax, scales, pointers, main, finish };
-const char* suffix(Pass pass) noexcept;  // "_amax", "_scales", "_pointers", "", "_finish"
+// launched only for pointers that lie on the host; `dequantize` comes before a GEMM of an MxConfig.
+enum class Pass { amax, scales, pointers, dequantize, main, finish };
+const char* suffix(Pass pass) noexcept;  // "_amax", "_scales", "_pointers", "_dequantize", "", "_finish"
 std::vector<Pass> passes_of(const Problem& problem);
+std::vector<Pass> passes_of(const Spec& spec);
 
 // Scratch of a launch in bytes from the start of the workspace; a section that is not needed is empty.
 struct QuantizeWorkspace {

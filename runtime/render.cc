@@ -21,6 +21,7 @@ namespace {
 Parts parts_of(const Spec& spec) {
   if (const auto* gemm = std::get_if<GemmConfig>(&spec.config)) return gemm_parts(spec, *gemm);
   if (const auto* portable = std::get_if<PortableConfig>(&spec.config)) return portable_parts(spec, *portable);
+  if (const auto* mx = std::get_if<MxConfig>(&spec.config)) return mx_parts(spec, *mx);
   const auto& config = std::get<QuantizeConfig>(spec.config);
   const bool converts = spec.problem.op == Operation::dequantize || spec.problem.op == Operation::convert;
   return converts ? convert_parts(spec, config) : quantize_parts(spec, config);
@@ -31,8 +32,9 @@ std::string entry_names(const Spec& spec) {
                                                              {Pass::amax, "OCTET_AMAX_ENTRY"},
                                                              {Pass::scales, "OCTET_SCALES_ENTRY"},
                                                              {Pass::pointers, "OCTET_POINTERS_ENTRY"},
+                                                             {Pass::dequantize, "OCTET_DEQUANTIZE_ENTRY"},
                                                              {Pass::finish, "OCTET_FINISH_ENTRY"}};
-  const std::vector<Pass> passes = passes_of(spec.problem);
+  const std::vector<Pass> passes = passes_of(spec);
   std::string text;
   for (const auto& [pass, macro] : kMacros) {
     if (std::find(passes.begin(), passes.end(), pass) == passes.end()) continue;

@@ -29,6 +29,8 @@ const std::set<std::string>& known_facts() {
       "sfa_block2d", "sfa_mx_compact", "sfa_swizzled", "sfb_per_group", "sfb_per_row", "sfb_mn_major", "sfb_k_major",
       "sfb_col_mn_major", "sfb_block2d", "sfb_block2d_t", "sfb_mx_compact", "sfb_col_mx_compact", "sfb_swizzled",
       "sfb_mx_32x32",
+      // gemm_mx.cu
+      "mx", "step_256", "d_turned",
       // element types
       "in_bf16", "in_fp16", "in_f32", "out_e4m3", "out_e5m2", "d_fp16",
       // what is quantized

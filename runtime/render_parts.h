@@ -32,6 +32,7 @@ void add_splits_facts(const Problem& problem, std::set<std::string>& facts);
 
 Parts gemm_parts(const Spec& spec, const GemmConfig& config);          // gemm and wgrad
 Parts portable_parts(const Spec& spec, const PortableConfig& config);  // gemm and wgrad
+Parts mx_parts(const Spec& spec, const MxConfig& config);              // gemm and wgrad
 Parts quantize_parts(const Spec& spec, const QuantizeConfig& config);  // quantize and activation
 Parts convert_parts(const Spec& spec, const QuantizeConfig& config);   // dequantize and convert
 

@@ -28,6 +28,7 @@ struct Facts {
 
   const GemmConfig& gemm() const { return std::get<GemmConfig>(*config); }
   const PortableConfig& portable() const { return std::get<PortableConfig>(*config); }
+  const MxConfig& mx() const { return std::get<MxConfig>(*config); }
   const QuantizeConfig& quantize() const { return std::get<QuantizeConfig>(*config); }
 };
 
@@ -43,8 +44,9 @@ enum class Subject {
   quantize,
   convert,
   rows,
-  portable
-};  // gemm: and wgrad; quantize: and activation; convert: and dequantize; rows: those four; portable: its configs alone
+  portable,
+  mx
+};  // gemm: and wgrad; quantize: and activation; convert: and dequantize; rows: those four; portable, mx: their configs
 // What a refusal means: it can never be, or no kernel of this build does it yet.
 enum class Verdict { illegal, unsupported };
 
@@ -314,7 +316,7 @@ std::int64_t resident_shared_bytes(const Facts& f) {
 using enum Scope;
 using enum Verdict;
 constexpr Subject any = Subject::any, gemm = Subject::gemm, quantize = Subject::quantize, convert = Subject::convert,
-                  rows = Subject::rows, portable = Subject::portable;
+                  rows = Subject::rows, portable = Subject::portable, mx = Subject::mx;
 
 const Rule kRules[] = {
     // ---- What is implemented.
@@ -854,6 +856,55 @@ const Rule kRules[] = {
            "use a smaller block or fewer stages"};
      }},
 
+    // ---- Configs of the MXFP8 GEMM.
+    {"mx.config-of-gemm", config, mx, illegal, "a config belongs to its operation",
+     [](const Facts& f) { return is_gemm(f.problem.op); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("config '{}' is one of a GEMM", to_string(*f.config)), "use a QuantizeConfig"};
+     }},
+    {"mx.wgmma-arch", config, mx, unsupported, "wgmma, setmaxnreg and TMA as sm_90a has them",
+     [](const Facts& f) { return f.device.arch == "sm_90a"; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("arch '{}'", f.device.arch), "use sm_90a, or a portable config"};
+     }},
+    {"mx.scales-of-32", config, mx, illegal, "what is dequantized to bf16 has E8M0 scales of 32 along K",
+     [](const Facts& f) { return f.problem.a->granularity == Granularity::mx_1x32; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("a={} b={}", to_string(*f.problem.a), to_string(*f.problem.b)),
+               "use 1x32 recipes, or another config"};
+     }},
+    {"mx.weights", config, mx, unsupported, "B is read through one tensor map",
+     [](const Facts& f) { return !f.problem.weights_by_pointer; },
+     [](const Facts&) -> Advice {
+       return {"w=pointers: not with wgmma yet",
+               "put the tensors of all groups in one buffer, or use a portable config"};
+     }},
+    {"mx.block-shape", config, mx, illegal, "two math warpgroups of 64 rows each, by one matrix instruction",
+     [](const Facts& f) {
+       const MxConfig& c = f.mx();
+       return c.block_m == 128 && (c.block_n == 32 || c.block_n == 64 || c.block_n == 128 || c.block_n == 256);
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("block {}x{}", f.mx().block_m, f.mx().block_n), "use 128 by 32, 64, 128 or 256"};
+     }},
+    {"mx.stages-2-to-16", config, mx, illegal, "loads run ahead of the math by at least one stage",
+     [](const Facts& f) { return f.mx().stages >= 2 && f.mx().stages <= 16; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} stages", f.mx().stages), "use 2 to 16"};
+     }},
+    {"mx.cluster-1-or-2", config, mx, illegal, "larger clusters leave multiprocessors without work",
+     [](const Facts& f) { return f.mx().cluster_n == 1 || f.mx().cluster_n == 2; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("cluster of 1x{}", f.mx().cluster_n), "use 1x1 or 1x2"};
+     }},
+    {"mx.shared-memory-fits", config, mx, illegal, "a thread block has this much shared memory and no more",
+     [](const Facts& f) { return mx_shared_memory_bytes(f.problem, f.mx()) <= f.device.shared_memory_per_block; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} bytes of shared memory, {} has {}", mx_shared_memory_bytes(f.problem, f.mx()),
+                           f.device.arch, f.device.shared_memory_per_block),
+               "use a smaller block or fewer stages"};
+     }},
+
     // ---- Configs of the quantizers.
     {"quantize.config-of-quantize", config, rows, illegal, "a config belongs to its operation",
      [](const Facts& f) { return std::holds_alternative<QuantizeConfig>(*f.config); },
@@ -894,6 +945,8 @@ const Rule kRules[] = {
 
 bool applies(const Rule& rule, Scope scope, const Facts& facts) {
   if (rule.scope != scope) return false;
+  const bool is_mx = facts.config != nullptr && std::holds_alternative<MxConfig>(*facts.config);
+  if (is_mx || rule.subject == Subject::mx) return is_mx && rule.subject == Subject::mx;
   const bool is_portable = facts.config != nullptr && std::holds_alternative<PortableConfig>(*facts.config);
   if (is_portable || rule.subject == Subject::portable) return is_portable && rule.subject == Subject::portable;
   const Operation op = facts.problem.op;
@@ -911,6 +964,7 @@ bool applies(const Rule& rule, Scope scope, const Facts& facts) {
     case Subject::rows:
       return quantizes || converts;
     case Subject::portable:
+    case Subject::mx:
       break;
   }
   return false;

@@ -12,6 +12,7 @@
 #include "runtime/cost.h"
 #include "runtime/launch.h"
 #include "runtime/module.h"
+#include "runtime/mx_gemm.h"
 #include "runtime/portable_gemm.h"
 #include "runtime/quantize_traits.h"
 #include "runtime/wgmma_gemm.h"
@@ -178,6 +179,9 @@ std::size_t Kernel::workspace_bytes(std::int64_t capacity) const {
   require_capacity(*loaded_, capacity);
   const Problem& problem = loaded_->spec.problem;
   if (is_quantizer(problem)) return static_cast<std::size_t>(quantize_workspace(problem, capacity).bytes);
+  if (std::holds_alternative<MxConfig>(loaded_->spec.config)) {
+    return static_cast<std::size_t>(mx_workspace_bytes(problem, capacity));
+  }
   if (std::holds_alternative<PortableConfig>(loaded_->spec.config)) {
     return static_cast<std::size_t>(portable_workspace_bytes(problem));
   }

@@ -18,6 +18,11 @@ bool has_wgmma_configs(const Problem& problem, const DeviceFacts& device) {
   return is_gemm(problem) && device.arch == "sm_90a";
 }
 
+// The same of its MXFP8 kernel.
+bool has_mx_configs(const Problem& problem, const DeviceFacts& device) {
+  return has_wgmma_configs(problem, device) && problem.a && problem.a->granularity == Granularity::mx_1x32;
+}
+
 std::vector<Candidate> candidates_of(const Problem& problem, const DeviceFacts& device) {
   std::vector<Candidate> candidates;
   const auto add = [&](const auto& table) {
@@ -26,6 +31,7 @@ std::vector<Candidate> candidates_of(const Problem& problem, const DeviceFacts& 
     }
   };
   if (is_gemm(problem)) {
+    if (has_mx_configs(problem, device)) add(mx_candidates());
     if (has_wgmma_configs(problem, device)) add(gemm_candidates());
     add(portable_candidates());
   } else {
@@ -37,6 +43,10 @@ std::vector<Candidate> candidates_of(const Problem& problem, const DeviceFacts& 
 // `row` is the candidate's place among all of them.
 double cost_us(const Problem& problem, const DeviceFacts& device, std::size_t row, int index) {
   if (!is_gemm(problem)) return quantize_cost_us(problem, quantize_candidates(problem)[row], device, index);
+  if (has_mx_configs(problem, device)) {
+    if (row < mx_candidates().size()) return mx_cost_us(problem, mx_candidates()[row], device, index);
+    row -= mx_candidates().size();
+  }
   const std::size_t made_for_arch = has_wgmma_configs(problem, device) ? gemm_candidates().size() : 0;
   if (row < made_for_arch) return gemm_cost_us(problem, gemm_candidates()[row], device, index);
   return portable_cost_us(problem, portable_candidates()[row - made_for_arch], device, index);

@@ -1,5 +1,8 @@
 #include "runtime/shared_memory.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "runtime/gemm_traits.h"
 #include "runtime/portable_traits.h"
 
@@ -52,6 +55,39 @@ std::int64_t portable_shared_memory_bytes(const Problem& problem, const Portable
   if (traits.group_table) bytes += group_table_bytes(problem.g, traits.sub_blocks);
   if (traits.first_blocks) bytes += problem.g * 4;
   return align(bytes, 128);
+}
+
+int mx_threads(const MxConfig& config) { return 128 * (config.block_m / 64 + 1); }
+
+bool mx_sub_blocks(const Problem& problem) {
+  const auto is_compact = [](const std::optional<Recipe>& recipe) {
+    return recipe && recipe->scale_layout == ScaleLayout::mx_compact;
+  };
+  return problem.op == Operation::wgrad && (is_compact(problem.a) || is_compact(problem.b));
+}
+
+bool mx_turns(const Problem& problem) { return problem.op == Operation::wgrad && problem.k < problem.n; }
+
+Problem mx_view(const Problem& problem) {
+  Problem view = problem;
+  if (mx_turns(problem)) {
+    std::swap(view.a, view.b);
+    std::swap(view.n, view.k);
+  }
+  return view;
+}
+
+std::int64_t mx_shared_memory_bytes(const Problem& problem, const MxConfig& config) {
+  constexpr std::int64_t kStageK = 64;
+  const bool wgrad = problem.op == Operation::wgrad, sub_blocks = mx_sub_blocks(problem);
+  const int element = size_bytes(problem.d.value_or(DType::bf16));
+  const std::int64_t chunk_rows = element == 4 ? 32 : std::min(config.block_n, 64);
+  std::int64_t bytes = config.stages * kStageK * (config.block_m + std::int64_t{2} * config.block_n);
+  bytes += align(config.block_m * chunk_rows * element, 1024);
+  bytes += 2 * (wgrad ? 32 : 16);     // tiles
+  bytes += (config.stages + 2) * 16;  // full and empty barriers of both rings
+  bytes += wgrad ? (sub_blocks ? 16 : 8) * problem.g : align(8 + 14 * problem.g, 4);
+  return align(bytes, 1024);
 }
 
 int portable_blocks_per_sm(const PortableConfig& config) { return config.warps_m * config.warps_n <= 4 ? 2 : 1; }

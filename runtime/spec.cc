@@ -25,6 +25,10 @@ std::string text_of(const PortableConfig& config) {
                      config.stages);
 }
 
+std::string text_of(const MxConfig& config) {
+  return fmt::format("mx bm{} bn{} st{} cl1x{}", config.block_m, config.block_n, config.stages, config.cluster_n);
+}
+
 // Every run of other characters becomes one '_'. The canonical text stays readable back: its keys are distinct words in
 // a fixed order, and the value of one key is never the next key.
 std::string identifier(std::string_view text) {
@@ -63,6 +67,10 @@ bool operator==(const QuantizeConfig& x, const QuantizeConfig& y) noexcept {
 bool operator==(const PortableConfig& x, const PortableConfig& y) noexcept {
   return x.block_m == y.block_m && x.block_n == y.block_n && x.warps_m == y.warps_m && x.warps_n == y.warps_n &&
          x.stages == y.stages;
+}
+
+bool operator==(const MxConfig& x, const MxConfig& y) noexcept {
+  return x.block_m == y.block_m && x.block_n == y.block_n && x.stages == y.stages && x.cluster_n == y.cluster_n;
 }
 
 std::string to_string(const Config& config) {

@@ -3,11 +3,13 @@
 
 namespace octet::abi {
 
-#if OCTET_GEMM || !OCTET_RENDERED
+#if OCTET_GEMM || OCTET_MX || !OCTET_RENDERED
 // A CUtensorMap, opaque here.
 struct alignas(64) TensorMap {
   unsigned char bytes[128];
 };
+#endif
+#if OCTET_GEMM || !OCTET_RENDERED
 
 // What GemmArgs of octet/runtime.h names, as a kernel reads it. Left, right: the operand that gives rows to the matrix
 // instruction, and the one that gives columns. They are A and B, or B and A where the config swaps them.
@@ -51,6 +53,27 @@ struct MapParams {
   const void* values[448];  // with the rest less than the 4 KB that every driver takes
 };
 static_assert(sizeof(MapParams) == 3776, "host and device lay out the parameters alike");
+#endif
+#if OCTET_MX || !OCTET_RENDERED
+// What GemmArgs of octet/runtime.h names, for both kernels of gemm_mx.cu; a is B and b is A of a wgrad with K < N.
+// Strides count elements from one row to the next.
+struct MxGemmParams {
+  TensorMap left;          // B: rows of K bytes, box 64 x block_m, no swizzle
+  TensorMap right;         // the workspace: rows of bf16, box 64 x block_n, 128-byte swizzle
+  const unsigned char* a;  // rows of K; wgrad: rows of columnwise tokens
+  const unsigned char* a_sf;
+  const unsigned char* b;  // [G][N] rows of K; wgrad: rows of columnwise tokens
+  const unsigned char* b_sf;
+  unsigned short* a_wide;  // the workspace: A as bf16, elements in the order that the math reads them
+  void* d;                 // rows of N; wgrad: [G][N] rows of K
+  const void* splits;      // device array, type and form as the problem says; null of dense
+  const void* bias;        // +bias: [G][N] of D's type
+  int* status;             // +checked: four words
+  long long capacity;      // rows of the buffers of tokens
+  long long a_stride, b_stride, wide_stride, d_stride;
+  float alpha, beta;
+};
+static_assert(sizeof(MxGemmParams) == 384, "host and device lay out the parameters alike");
 #endif
 #if OCTET_PORTABLE || !OCTET_RENDERED
 // What GemmArgs of octet/runtime.h names, for gemm_portable.cu. Strides count elements from one row to the next.

@@ -5,7 +5,7 @@
 
 namespace octet {
 
-#if OCTET_GEMM || OCTET_PORTABLE
+#if OCTET_GEMM || OCTET_MX || OCTET_PORTABLE
 // Address of a shared-memory object in the shared window. (5.1.6 Shared state space, 9.7.9 cvta)
 __device__ __forceinline__ u32 shared_address(const void* pointer) {
   return static_cast<u32>(__cvta_generic_to_shared(pointer));
@@ -64,7 +64,7 @@ __device__ __forceinline__ void mma_m16n8k32(float (&d)[4], const u32 (&a)[4], u
 // griddepcontrol)
 __device__ __forceinline__ void wait_for_earlier_kernels() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 #endif
-#if OCTET_GEMM
+#if OCTET_GEMM || OCTET_MX
 
 // --- mbarrier (9.7.13.15 Parallel synchronization: mbarrier) ---
 
@@ -241,6 +241,11 @@ __device__ __forceinline__ float2 shared_load_8(u32 address) {
   return v;
 }
 #endif
+#if OCTET_MX
+__device__ __forceinline__ void shared_store(u32 address, float value) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
+}
+#endif
 #if OCTET_D_F32
 __device__ __forceinline__ void shared_store_8(u32 address, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
@@ -252,7 +257,7 @@ __device__ __forceinline__ uint4 shared_load_16(u32 address) {
   return v;
 }
 #if !OCTET_D_F32
-#if !OCTET_SWAPPED
+#if !OCTET_SWAPPED || OCTET_D_TURNED
 // Four 8 x 8 matrices of 16-bit elements; lane l gives the row address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void stmatrix_x4(u32 address, u32 m0, u32 m1, u32 m2, u32 m3) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m0), "r"(m1),
@@ -286,6 +291,14 @@ __device__ __forceinline__ u32 pack_bf16(float low, float high) {
 __device__ __forceinline__ u32 max_bf16x2(u32 a, u32 b) {
   u32 result;
   asm("max.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+  return result;
+}
+#endif
+#if OCTET_MX
+// Of each half, nearest even, subnormals kept. (9.7.4.3 mul)
+__device__ __forceinline__ u32 multiply_bf16x2(u32 a, u32 b) {
+  u32 result;
+  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
   return result;
 }
 #endif

@@ -18,7 +18,12 @@ struct alignas(16) Tile {
 #if OCTET_WGRAD
   i32 first_block;  // along K, of the whole operands
   i32 blocks;       // along K
+#if OCTET_SUB_BLOCKS
+  i32 first_sub_block, sub_blocks;  // of 32 rows: before the group, and of it
+#endif
+#if !OCTET_SUB_BLOCKS
   i32 unused[2];
+#endif
 #endif
 };
 
@@ -58,6 +63,9 @@ __device__ __forceinline__ i32 units_of_group(i32 rows) {
 struct BlockTable {
   i32 first_block[config::kGroups];
   i32 blocks[config::kGroups];  // 0: an empty group
+#if OCTET_SUB_BLOCKS
+  i32 first_sub_block[config::kGroups], sub_blocks[config::kGroups];  // of 32 rows
+#endif
 };
 
 // Fills the table. Called by one whole warp.
@@ -73,6 +81,15 @@ __device__ __forceinline__ void build_block_table(BlockTable& table, const void*
     table.first_block[entry.group] = entry.first_unit;
 #endif
     table.blocks[entry.group] = entry.units;
+#if OCTET_SUB_BLOCKS
+    table.sub_blocks[entry.group] = (entry.row_end - entry.row_begin + 31) / 32;
+#if OCTET_MASKED
+    table.first_sub_block[entry.group] = entry.group * ((config::kMaxM + 31) / 32);
+#endif
+#if !OCTET_MASKED
+    table.first_sub_block[entry.group] = entry.first_sub_block;
+#endif
+#endif
   });
 }
 using WalkTable = BlockTable;
@@ -101,6 +118,10 @@ class TileWalk {
     tile.rows = config::kN - tile.row;
     tile.first_block = table_.first_block[tile.group];
     tile.blocks = table_.blocks[tile.group];
+#if OCTET_SUB_BLOCKS
+    tile.first_sub_block = table_.first_sub_block[tile.group];
+    tile.sub_blocks = table_.sub_blocks[tile.group];
+#endif
 #endif
 #if !OCTET_WGRAD
     if (unit_ >= table_.units) return false;

@@ -40,13 +40,22 @@ struct OCTET_API PortableConfig {
   int stages = 3;                    // depth of the cp.async ring, in blocks of 128 along K
 };
 
+// How a grouped GEMM of MXFP8 does its work on sm_90a: A through bf16 in the workspace, B through bf16 in registers.
+struct OCTET_API MxConfig {
+  int block_m = 128;  // columns of D per thread block, over two math warpgroups
+  int block_n = 256;  // rows of D: 32, 64, 128 or 256
+  int stages = 5;     // depth of the TMA ring, in blocks of 64 along K
+  int cluster_n = 2;  // thread blocks of a cluster, neighbours along the columns of D that share A by multicast: 1 or 2
+};
+
 OCTET_API bool operator==(const GemmConfig& x, const GemmConfig& y) noexcept;
 OCTET_API bool operator==(const QuantizeConfig& x, const QuantizeConfig& y) noexcept;
 OCTET_API bool operator==(const PortableConfig& x, const PortableConfig& y) noexcept;
+OCTET_API bool operator==(const MxConfig& x, const MxConfig& y) noexcept;
 
-using Config = std::variant<GemmConfig, QuantizeConfig, PortableConfig>;
+using Config = std::variant<GemmConfig, QuantizeConfig, PortableConfig, MxConfig>;
 // "bm128 bn256 wg2x1 st4 cl1x2 tile", "bm64 bn32 wg1x1 st6 cl1x1 swap b3", "t256 r8 b3", "portable bm128 bn128 w2x4
-// st3"
+// st3", "mx bm128 bn256 st5 cl1x2"
 OCTET_API std::string to_string(const Config& config);
 
 struct OCTET_API Spec {

@@ -6,6 +6,8 @@
 // mn_major to k_major.
 #pragma once
 
+#if !OCTET_MX  // gemm_mx.cu has a sample of its own
+
 // The facts that select parts. What is not defined does not hold.
 #define OCTET_GEMM 1
 #define OCTET_QUANTIZE 1
@@ -97,3 +99,5 @@ constexpr int kSlotColumns = 1;
 constexpr int kThreads = 256;  // of a quantizer's block
 constexpr int kBlocksPerSm = 1;
 }  // namespace octet::config
+
+#endif

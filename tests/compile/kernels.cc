@@ -97,7 +97,7 @@ void check_resources(const Built& built) {
 
 void check_entry_points(const Built& built) {
   const octet::CubinFacts facts = octet::read_cubin(built.cubin).value_or(octet::CubinFacts{});
-  for (const octet::Pass pass : octet::passes_of(built.spec.problem)) {
+  for (const octet::Pass pass : octet::passes_of(built.spec)) {
     const std::string name = built.spec.name() + octet::suffix(pass);
     INFO(name);
     CHECK(std::count(facts.functions.begin(), facts.functions.end(), name) == 1);

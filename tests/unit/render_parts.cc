@@ -102,7 +102,7 @@ bool has_sigmoid(const Spec& spec) {
 }
 bool has_gate(const Spec& spec) { return octet::is_gated(spec.problem.act); }
 bool has_pass(const Spec& spec, Pass pass) {
-  const auto passes = octet::passes_of(spec.problem);
+  const auto passes = octet::passes_of(spec);
   return std::find(passes.begin(), passes.end(), pass) != passes.end();
 }
 

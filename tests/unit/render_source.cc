@@ -99,7 +99,7 @@ TEST_CASE("render: brackets of every kind are balanced") {
 TEST_CASE("render: every pass is a kernel, under the spec's name and its own suffix, and there is no other") {
   for (const Spec& spec : specs()) {
     const std::string source = source_of(spec);
-    const std::vector<Pass> passes = octet::passes_of(spec.problem);
+    const std::vector<Pass> passes = octet::passes_of(spec);
     const int kernels = static_cast<int>(passes.size());
     INFO(spec.name());
     CHECK(count(source, "__global__") == kernels);

@@ -1,0 +1,154 @@
+#include "runtime/mx_gemm.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "octet/error.h"
+#include "octet/layout.h"
+#include "runtime/gemm_traits.h"
+#include "runtime/integers.h"
+#include "runtime/launch.h"
+#include "runtime/shared_memory.h"
+#include "runtime/tensor_map.h"
+#include "templates/abi.h"
+
+namespace octet {
+namespace {
+
+constexpr int kStageK = 64;  // elements along K of a stage
+constexpr int kWorkspaceAlignment = 256;
+
+bool is_wgrad(const Problem& problem) { return problem.op == Operation::wgrad; }
+
+// A as bf16: its rows, and elements from one to the next.
+struct Wide {
+  std::int64_t rows, stride;
+};
+Wide wide_of(const Problem& problem, std::int64_t rows) {
+  if (is_wgrad(problem)) return {std::min(problem.n, problem.k), wgrad_row_length(problem, rows)};
+  return {rows, round_up(problem.k, 128)};
+}
+
+// Elements from one row to the next; 0 stands for no gaps.
+std::int64_t stride_of(const Problem& problem, const char* name, std::int64_t given, std::int64_t row, int size) {
+  if (given == 0) return row;
+  if (given >= row && given * size % 16 == 0) return given;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: {} is {}; rows of {} elements need at least that, and a multiple of {} for the copy "
+                          "engine",
+                          problem.to_string(), name, given, row, 16 / size));
+}
+
+void require_arguments(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
+  const Problem& problem = kernel.spec.problem;
+  if (rows > 0) {
+    require_pointer(kernel, "a.data", args.a.data, 16);
+    require_pointer(kernel, "a.sf", args.a.sf, 1);
+    require_pointer(kernel, "b.data", args.b.data, 16);
+    require_pointer(kernel, "b.sf", args.b.sf, 1);
+    require_pointer(kernel, "workspace", args.workspace, kWorkspaceAlignment);
+  }
+  require_pointer(kernel, "d", args.d, 16);
+  if (problem.layout != Layout::dense) require_splits(kernel, args.splits);
+  if (problem.has(Flag::bias)) require_pointer(kernel, "bias", args.bias, size_bytes(*problem.d));
+  if (problem.has(Flag::checked)) require_pointer(kernel, "status", args.status, 16);
+}
+
+// Pointers may be null where there are no rows; a tensor map needs one, and reads nothing through it.
+const void* or_d(const void* pointer, const GemmArgs& args) { return pointer != nullptr ? pointer : args.d; }
+
+// Exchanges A and B where the kernel does.
+GemmArgs view_of(const LoadedKernel& kernel, GemmArgs args) {
+  if (mx_turns(kernel.spec.problem)) {
+    std::swap(args.a, args.b);
+    std::swap(args.a_stride, args.b_stride);
+  }
+  return args;
+}
+
+abi::MxGemmParams make_params(const LoadedKernel& kernel, const GemmArgs& original, std::int64_t rows) {
+  const GemmArgs args = view_of(kernel, original);
+  const Problem& problem = kernel.spec.problem;
+  const auto& config = std::get<MxConfig>(kernel.spec.config);
+  const bool wgrad = is_wgrad(problem), turns = mx_turns(problem);
+  const Wide wide = wide_of(problem, rows);
+  const std::int64_t inner = wgrad ? wide.stride : problem.k;
+  const std::int64_t left_rows = wgrad ? std::max(problem.n, problem.k) : problem.g * problem.n;
+  abi::MxGemmParams params{};
+  params.a_stride = stride_of(problem, turns ? "b_stride" : "a_stride", args.a_stride, inner, 1);
+  params.b_stride = stride_of(problem, turns ? "a_stride" : "b_stride", args.b_stride, inner, 1);
+  params.d_stride =
+      stride_of(problem, "d_stride", args.d_stride, wgrad ? problem.k : problem.n, size_bytes(*problem.d));
+  params.wide_stride = wide.stride;
+  params.left = encode_tensor_map(
+      {or_d(args.b.data, args), MapElement::byte, left_rows, inner, params.b_stride, config.block_m, kStageK, false});
+  params.right = encode_tensor_map({or_d(args.workspace, args), MapElement::bf16, wide.rows, wide.stride, wide.stride,
+                                    config.block_n, kStageK, true});
+  params.a = static_cast<const unsigned char*>(args.a.data);
+  params.a_sf = static_cast<const unsigned char*>(args.a.sf);
+  params.b = static_cast<const unsigned char*>(args.b.data);
+  params.b_sf = static_cast<const unsigned char*>(args.b.sf);
+  params.a_wide = static_cast<unsigned short*>(args.workspace);
+  params.d = args.d;
+  params.splits = args.splits;
+  params.bias = args.bias;
+  params.status = static_cast<int*>(args.status);
+  params.capacity = rows;
+  params.alpha = args.alpha;
+  params.beta = problem.has(Flag::acc) ? args.beta : 0.f;
+  return params;
+}
+
+int usable_sms(const LoadedKernel& kernel, const GemmArgs& args) {
+  return args.max_sms > 0 ? std::min(args.max_sms, kernel.sm_count) : kernel.sm_count;
+}
+
+// As many persistent blocks as fit, but no more clusters than there can be units of work.
+std::int64_t grid_blocks(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
+  const Problem problem = mx_view(kernel.spec.problem);
+  const auto& config = std::get<MxConfig>(kernel.spec.config);
+  const bool wgrad = is_wgrad(problem);
+  const std::int64_t row_tiles =
+      wgrad ? problem.g * ceil_div(problem.n, config.block_n) : ceil_div(rows, config.block_n) + problem.g;
+  const std::int64_t units =
+      row_tiles * ceil_div(wgrad ? problem.k : problem.n, std::int64_t{config.block_m} * config.cluster_n);
+  const std::int64_t resident = usable_sms(kernel, args) / kernel.cluster;
+  return std::max<std::int64_t>(1, std::min(units, resident)) * kernel.cluster;
+}
+
+// Blocks of the pass, whose warps take 16 rows by 128 elements at a time.
+std::int64_t pass_blocks(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
+  constexpr int kPerSm = 3;
+  const Wide wide = wide_of(kernel.spec.problem, rows);
+  const std::int64_t items = (ceil_div(wide.rows, 16) + kernel.spec.problem.g) * (wide.stride / 128);
+  return std::clamp<std::int64_t>(ceil_div(items, kernel.threads / 32), 1,
+                                  std::int64_t{usable_sms(kernel, args)} * kPerSm);
+}
+
+}  // namespace
+
+std::int64_t mx_workspace_bytes(const Problem& problem, std::int64_t capacity) {
+  const Wide wide = wide_of(problem, buffer_rows(problem, capacity));
+  return round_up(wide.rows * wide.stride * 2, kWorkspaceAlignment);
+}
+
+void launch_mx(const LoadedKernel& kernel, const GemmArgs& args, Stream stream) {
+  const std::int64_t rows = checked_capacity(kernel, args.capacity);
+  require_layout(kernel, "a", args.a.layout, kernel.a);
+  require_layout(kernel, "b", args.b.layout, kernel.b);
+  if (rows == 0 && !is_wgrad(kernel.spec.problem)) return;  // nothing to read or write
+  require_arguments(kernel, args, rows);
+  const LaunchScope scope(kernel, stream);  // encoding tensor maps wants a context too
+  abi::MxGemmParams params = make_params(kernel, args, rows);
+  if (rows > 0) {
+    launch_pass(kernel, kernel.passes.front(), pass_blocks(kernel, args, rows), &params, stream, args.programmatic);
+  }
+  // After a pass it may start while the last blocks of that end, and waits before it reads the workspace or writes. The
+  // splits it reads at once: the pass itself has waited for whoever made them.
+  const bool after_pass = rows > 0;
+  launch_pass(kernel, kernel.kernel, grid_blocks(kernel, args, rows), &params, stream, after_pass);
+}
+
+}  // namespace octet

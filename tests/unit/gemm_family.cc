@@ -105,8 +105,6 @@ TEST_CASE("family: what wgmma does not read yet falls back to the portable kerne
   const Row rows[] = {
       {"gemm.packed g8 n4096 k7168 a=e4m3:1x128@k_major b=e4m3:128x128 d=bf16", "gemm.wgmma-scales"},
       {"gemm.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128@k_major d=bf16", "gemm.wgmma-scales"},
-      {"gemm.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:32x32 d=bf16", "gemm.wgmma-scales"},
-      {"wgrad.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:1x32 d=f32", "gemm.wgmma-scales"},
   };
   for (const Row& row : rows) {
     INFO(row.problem);
@@ -119,6 +117,25 @@ TEST_CASE("family: what wgmma does not read yet falls back to the portable kerne
       CHECK(explanation.candidates[i].refused->code == octet::ErrorCode::no_kernel);
     }
   }
+}
+
+TEST_CASE("family: MX takes the kernel of its own, with pointers the portable one") {
+  for (const std::string text : {"gemm.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:32x32 d=bf16",
+                                 "gemm.masked g8 m128 n4096 k7168 a=e4m3:1x32@swizzled b=e4m3:1x32 d=f32 +acc",
+                                 "wgrad.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:1x32 d=f32"}) {
+    INFO(text);
+    const octet::Explanation explanation = octet::explain(Problem::parse(text));
+    REQUIRE(explanation.chosen >= 0);
+    CHECK(static_cast<std::size_t>(explanation.chosen) < octet::mx_candidates().size());
+    for (std::size_t i = 0; i < octet::gemm_candidates().size(); ++i) {
+      const octet::Candidate& candidate = explanation.candidates[octet::mx_candidates().size() + i];
+      REQUIRE(candidate.refused);
+      CHECK(candidate.refused->rule == "gemm.wgmma-scales");
+    }
+  }
+  const Problem pointers = Problem::parse("gemm.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:32x32 d=bf16 w=pointers");
+  CHECK(is_portable(octet::select(pointers)));
+  CHECK(octet::explain(pointers).candidates.front().refused->rule == "mx.weights");
 }
 
 TEST_CASE("family: elsewhere than on sm_90a the portable configs are the only candidates") {

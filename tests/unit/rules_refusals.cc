@@ -293,11 +293,13 @@ TEST_CASE("an arch without kernels for an operation is refused by rule") {
 
 TEST_CASE("a GEMM has portable kernels for other archs, and no others") {
   const Problem problem = Problem::parse("gemm.packed g8 n64 k64" + kPair);
+  const Problem mx = Problem::parse("gemm.packed g8 n64 k64 a=e4m3:1x32 b=e4m3:1x32 d=bf16");
   for (const char* arch : {"sm_89", "sm_90", "sm_100a", "sm_120a"}) {
     INFO(arch);
     const octet::DeviceFacts device = octet::DeviceFacts::for_arch(arch);
     CHECK(std::holds_alternative<octet::PortableConfig>(octet::select(problem, device).config));
     CHECK(octet::refuse(octet::Spec{problem, octet::GemmConfig{}, arch}, {})->rule == "gemm.wgmma-arch");
+    CHECK(octet::refuse(octet::Spec{mx, octet::MxConfig{}, arch}, {})->rule == "mx.wgmma-arch");
   }
 }
 

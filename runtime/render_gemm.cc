@@ -64,6 +64,7 @@ void add_gemm_facts(const Problem& problem, const GemmConfig& config, const Gemm
   add(!traits.wgrad, "group_table");
   add(traits.swapped, "swapped");
   add(traits.swapped, "even_registers");
+  add(traits.swapped, "read_once");
   add(traits.narrow_chunks, "narrow_chunks");
   add(traits.right_vector && !traits.swapped, "early_wait");
   add(config.cluster_m * config.cluster_n > 1, "cluster");

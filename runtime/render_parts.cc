@@ -16,8 +16,8 @@ const std::set<std::string>& known_facts() {
       "splits_starts", "prefix_sums", "from_ends", "from_starts", "group_table", "row_range", "row_groups",
       "whole_extent", "sub_blocks", "strips_by_group", "find_entry", "visit_groups", "one_shot", "tile_walk",
       // gemm.cu
-      "cluster", "cluster_m", "whole_tile", "split_narrow", "wgrad", "swapped", "even_registers", "narrow_chunks",
-      "early_wait", "dense", "step_16", "step_32", "step_64", "step_128", "left_e4m3_right_e4m3",
+      "cluster", "cluster_m", "whole_tile", "split_narrow", "wgrad", "swapped", "even_registers", "read_once",
+      "narrow_chunks", "early_wait", "dense", "step_16", "step_32", "step_64", "step_128", "left_e4m3_right_e4m3",
       "left_e4m3_right_e5m2", "left_e5m2_right_e4m3", "left_e5m2_right_e5m2", "left_vector", "right_vector",
       "token_vector", "left_token_vector", "right_token_vector", "weight_vector", "weight_columns", "tile_scales",
       "sfb_turned", "streamed_scales", "block_scales", "row_factors", "group_scales", "row_scales", "scaled_output",

@@ -424,12 +424,12 @@ const Rule kRules[] = {
      "DeepGEMM packs each group's columns as a block of their own, end to end",
      [](const Facts& f) {
        const Problem& p = f.problem;
-       return p.from == Packing::octet || (p.from == Packing::deepgemm && p.layout == Layout::packed &&
-                                           p.a->granularity == Granularity::block_1x128);
+       const bool blocks = p.a->granularity == Granularity::block_1x128 && p.b->granularity == Granularity::block_1x128;
+       return p.from == Packing::octet || (p.from == Packing::deepgemm && p.layout == Layout::packed && blocks);
      },
      [](const Facts& f) -> Advice {
-       return {fmt::format("from={} with {} a={}", f.problem.from == Packing::te ? "te" : "deepgemm",
-                           kind_of(f.problem), to_string(*f.problem.a)),
+       return {fmt::format("from={} with {} a={} b={}", f.problem.from == Packing::te ? "te" : "deepgemm",
+                           kind_of(f.problem), to_string(*f.problem.a), to_string(*f.problem.b)),
                "use from=deepgemm with packed groups and 1x128 scales, or convert the operands"};
      }},
     {"dense.one-group", problem, any, illegal, "dense is one group that fills the buffer",

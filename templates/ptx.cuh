@@ -118,7 +118,7 @@ __device__ __forceinline__ void tma_load(u32 destination, const void* map, u32 b
       "l"(map), "r"(barrier), "r"(x), "r"(y)
       : "memory");
 }
-#if OCTET_SWAPPED
+#if OCTET_READ_ONCE
 // For what is read once: it makes room in L2 before other data does. (9.7.9.18 createpolicy)
 __device__ __forceinline__ u64 policy_read_once() {
   u64 policy;

@@ -88,8 +88,8 @@ struct OCTET_API ActivationValue {
 OCTET_API ActivationValue activate(Activation activation, double a, double b);
 
 // Host pointers of what GemmArgs names. Operands lie as the quantizers a_producer(problem) and b_producer(problem) of
-// octet/layout.h write them; scales are f32, or bytes of E8M0. With w=pointers the tensors of B (wgrad: D) lie end to
-// end. What the problem does not ask for is not looked at.
+// octet/layout.h write them, with from=deepgemm as `convert` packs that; scales are f32, or bytes of E8M0. With
+// w=pointers B is one tensor all the same (wgrad: D). What the problem does not ask for is not looked at.
 struct OCTET_API GemmInputs {
   const std::uint8_t* a = nullptr;
   const void* a_sf = nullptr;

@@ -16,6 +16,8 @@ void check_recipes(const Problem& problem) {
   if (!problem.b) throw bad_argument("reference: b= is missing: the recipe of B");
   if (problem.op == Operation::gemm && problem.dir == Direction::row_col)
     throw bad_argument("reference: dir=row,col: a gemm reads one copy of B; choose row or col");
+  if (problem.from == Packing::te)
+    throw bad_argument("reference: from=te: the rows of a block lie next to each other; convert the operands");
   if (!problem.has(Flag::bias)) return;
   if (problem.op == Operation::wgrad) throw bad_argument("reference: +bias: a wgrad has none; leave it out");
   if (!problem.d) throw bad_argument("reference: d= is missing: the type of D, which bias has too");
@@ -46,8 +48,9 @@ Contraction::Contraction(const Problem& problem, const GemmInputs& inputs, const
     : problem_(checked(problem)),
       inputs_(inputs),
       is_wgrad_(problem.op == Operation::wgrad),
-      a_(a_producer(problem), groups, capacity, inputs.a, inputs.a_sf),
-      b_(b_producer(problem), b_extents(problem, b_producer(problem), groups), capacity, inputs.b, inputs.b_sf) {}
+      a_(a_producer(problem), problem.from, groups, capacity, inputs.a, inputs.a_sf),
+      b_(b_producer(problem), problem.from, b_extents(problem, b_producer(problem), groups), capacity, inputs.b,
+         inputs.b_sf) {}
 
 std::int64_t Contraction::d_index(std::int64_t group, std::int64_t i, std::int64_t j) const {
   const std::int64_t first = is_wgrad_ ? group * problem_.n : tokens(group).begin;

@@ -5,14 +5,14 @@
 
 namespace octet::reference {
 
-GemmOperand::GemmOperand(const Problem& producer, const GroupExtents& groups, std::int64_t capacity,
+GemmOperand::GemmOperand(const Problem& producer, Packing packing, const GroupExtents& groups, std::int64_t capacity,
                          const std::uint8_t* data, const void* sf)
     : columnwise_(producer.dir == Direction::col),
       granularity_(producer.out->granularity),
       values_(fp8_values(producer.out->type)),
       placement_(reference::place(producer, groups, quantize_shape(producer, capacity).out_columns, capacity)),
-      data_map_(placement_, columnwise_, quantize_shape(producer, capacity).ld_col),
-      scale_map_(placement_, *producer.out, columnwise_),
+      data_map_(placement_, columnwise_, quantize_shape(producer, capacity).ld_col, packing),
+      scale_map_(placement_, *producer.out, columnwise_, packing),
       data_(data),
       sf_(sf) {}
 

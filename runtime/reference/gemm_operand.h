@@ -10,13 +10,13 @@
 
 namespace octet::reference {
 
-// Reads what `producer`, the quantizer of the operand, writes. Rowwise data is summed over its columns, columnwise data
-// over its rows.
+// Reads what `producer`, the quantizer of the operand, writes, or that as another library packs it. Rowwise data is
+// summed over its columns, columnwise data over its rows.
 class GemmOperand {
  public:
   // Throws Error{invalid_argument} as the maps do, and for elements that are not FP8.
-  GemmOperand(const Problem& producer, const GroupExtents& groups, std::int64_t capacity, const std::uint8_t* data,
-              const void* sf);
+  GemmOperand(const Problem& producer, Packing packing, const GroupExtents& groups, std::int64_t capacity,
+              const std::uint8_t* data, const void* sf);
   GemmOperand(const GemmOperand&) = delete;  // the maps refer to the placement
   GemmOperand& operator=(const GemmOperand&) = delete;
 

@@ -15,7 +15,10 @@ FAMILY = (
     "wgrad.packed g3 n192 k256 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc",
     "wgrad.masked g3 m140 n192 k256 a=e5m2:1x128 b=e5m2:128x128 d=bf16",
     "wgrad.padded g3 n192 k256 al128 a=e4m3:1x32 b=e4m3:1x32 d=f32",
+    "gemm.packed g3 n200 k256 a=e4m3:1x128 b=e4m3:1x128 d=bf16 w=pointers",
+    "wgrad.packed g3 n192 k256 a=e4m3:1x128 b=e4m3:1x128 d=f32 w=pointers +acc",
 )
+BLOCKS = "wgrad.packed g3 n192 k256 a=e4m3:1x128 b=e5m2:1x128 d=f32 from=deepgemm"
 
 
 class Run(CliTest):
@@ -50,6 +53,20 @@ class Run(CliTest):
                 report = self.reference(problem, "--sizes", "130" if " g1 " in problem else "130,0,9")
                 self.assertTrue(report["passed"], report["failure"])
                 self.assertGreater(report["error"], 3e-4)
+
+    def test_a_wgrad_of_deepgemm_s_blocks_has_groups_of_multiples_of_128_rows(self):
+        report = self.reference(BLOCKS, "--sizes", "256,0,128")
+        self.assertTrue(report["passed"], report["failure"])
+        self.assertGreater(report["error"], 3e-4)
+        self.assertEqual(report["capacity"], 512)
+        # From the same seed the same operands, packed in our way.
+        own = self.reference(BLOCKS.replace(" from=deepgemm", ""), "--sizes", "256,0,128", "--seed", report["seed"])
+        self.assertEqual(report["groups"], own["groups"])
+        for size in self.reference(BLOCKS)["sizes"]:
+            self.assertEqual(size % 128, 0)
+        message = self.refused("run", BLOCKS, "--sizes", "256,130,0", "--device", "reference")
+        self.assertIn("--sizes: group 1 has 130 rows", message)
+        self.assertIn("a multiple of 128", message)
 
     def test_a_quantizer_is_off_by_at_most_half_a_step(self):
         for problem in (QUANTIZE, WEIGHTS, QUANTIZE.replace("c256", "c272")):

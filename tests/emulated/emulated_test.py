@@ -114,14 +114,14 @@ class Emulation:
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             return str(error)
 
-    def run_gemm(self, number, problem, config, impossible, strided):
+    def run_gemm(self, number, problem, config, impossible, strided, zero_beta):
         """What is wrong with a portable GEMM; empty when nothing is."""
         try:
             kernel = self.source(problem, "--config", config)
             kernel = kernel.replace("extern __shared__ __align__(128) u8 shared_bytes[];",
                                     "u8* shared_bytes = emulator::dynamic_shared();")
             defines = (f'#define PROBLEM "{problem}"\n#define IMPOSSIBLE {str(impossible).lower()}\n'
-                       f"#define STRIDED {str(strided).lower()}\n")
+                       f"#define STRIDED {str(strided).lower()}\n#define ZERO_BETA {str(zero_beta).lower()}\n")
             return self.run_source(number, defines, kernel, "gemm_main.h", [])
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             return str(error)

@@ -16,7 +16,7 @@ using octet::Operation;
 using octet::Problem;
 using octet::reference::GroupExtents;
 
-constexpr float kAlpha = 1.25f, kBeta = 0.5f;
+constexpr float kAlpha = 1.25f;
 
 // One quantized operand, its values, and its rows with or without gaps.
 struct Tensor {
@@ -123,10 +123,11 @@ struct Rows {
 
 class GemmCase {
  public:
-  GemmCase(const char* text, bool has_impossible_splits, bool has_gaps)
+  GemmCase(const char* text, const emulator::GemmVariant& variant)
       : problem(Problem::parse(text)),
-        impossible(has_impossible_splits),
-        strided(has_gaps),
+        impossible(variant.impossible),
+        strided(variant.strided),
+        adds(problem.has(octet::Flag::acc) && !variant.zero_beta),
         wgrad(problem.op == Operation::wgrad),
         groups(emulator::extents_of(problem)),
         capacity(emulator::capacity_of(problem, groups)),
@@ -143,7 +144,7 @@ class GemmCase {
     for (std::int64_t g = 0; g < problem.g; ++g) {
       for (std::int64_t n = 0; n < problem.n; ++n) bias.set(g, n, uniform(random));
       const Rows rows = rows_of(g);
-      for (std::int64_t row = rows.first; row < rows.first + rows.count && problem.has(octet::Flag::acc); ++row) {
+      for (std::int64_t row = rows.first; row < rows.first + rows.count && adds; ++row) {
         for (std::int64_t c = 0; c < columns; ++c) d.set(row, c, 8 * uniform(random));
       }
     }
@@ -163,7 +164,7 @@ class GemmCase {
     params.d = d.buffer.data(), params.bias = bias.buffer.data(), params.splits = splits.data;
     params.status = status, params.capacity = capacity;
     params.a_stride = a.stride, params.b_stride = b[0]->stride, params.d_stride = d.stride;
-    params.alpha = kAlpha, params.beta = kBeta;
+    params.alpha = kAlpha, params.beta = beta;
     std::vector<const void*> placed_b(b_data.size()), placed_sf(b_sf.size());
     if (problem.weights_by_pointer && wgrad) {
       params.d_pointers = d_pointers.data();
@@ -245,7 +246,7 @@ class GemmCase {
   double expected(std::int64_t g, std::int64_t i, std::int64_t j) {
     double value = kAlpha * product(g, i, j);
     if (problem.has(octet::Flag::bias)) value += bias.get(g, j);
-    if (problem.has(octet::Flag::acc)) value += kBeta * before.get(rows_of(g).first + i, j);
+    if (adds) value += beta * before.get(rows_of(g).first + i, j);
     return value;
   }
   // Per group, as docs/numerics.md bounds it.
@@ -279,7 +280,8 @@ class GemmCase {
   }
 
   const Problem problem;
-  const bool impossible, strided, wgrad;
+  const bool impossible, strided, adds, wgrad;
+  const float beta = adds ? 0.5f : 0;
   const GroupExtents groups;
   const std::int64_t capacity, columns, d_rows;
   Matrix d, before, bias;
@@ -290,8 +292,8 @@ class GemmCase {
 
 }  // namespace
 
-int emulator::check_gemm(const char* problem, bool impossible, bool strided, const GemmKernel& kernel) {
-  GemmCase gemm(problem, impossible, strided);
+int emulator::check_gemm(const char* problem, const GemmVariant& variant, const GemmKernel& kernel) {
+  GemmCase gemm(problem, variant);
   gemm.run(kernel);
   return gemm.verdict();
 }

@@ -11,8 +11,13 @@ struct GemmKernel {
   std::function<void(const void*)> main, pointers;  // entry points, by the address of their parameters
 };
 
-// `impossible`: splits that go up and down. `strided`: gaps between the rows of every matrix. 0 when all is well; else
-// says what is not.
-int check_gemm(const char* problem, bool impossible, bool strided, const GemmKernel& kernel);
+struct GemmVariant {
+  bool impossible;  // splits that go up and down
+  bool strided;     // gaps between the rows of every matrix
+  bool zero_beta;   // +acc with beta 0, and NaN in all of D
+};
+
+// 0 when all is well; else says what is not.
+int check_gemm(const char* problem, const GemmVariant& variant, const GemmKernel& kernel);
 
 }  // namespace emulator

@@ -75,6 +75,13 @@ IMPOSSIBLE = [
     "wgrad.packed g65 n16 k80 a=e4m3:1x32 b=e4m3:1x32 d=f32 splits=i32/starts +checked",
     "wgrad.padded g8 n16 k80 al16 a=e4m3:1x128 b=e4m3:128x128 d=f32 splits=i64/ends",
 ]
+# With beta 0, over a D of NaN.
+ZERO_BETA = [
+    "gemm.packed g5 n72 k208 a=e4m3:1x128 b=e4m3:128x128 d=bf16 +acc +bias",
+    "gemm.masked g5 m140 n72 k208 a=e4m3:1x32 b=e4m3:1x32 d=f32 +acc",
+    "wgrad.packed g5 n80 k144 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc",
+    "wgrad.packed g5 n16 k80 a=e4m3:row b=e4m3:row d=fp16 +acc w=pointers",
+]
 
 
 def main():
@@ -82,13 +89,16 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         emulation = Emulation(octet, source_dir, compiler, library, link_flags, work)
         emulation.link_gemm_case()
-        cases = [(problem, False) for problem in PROBLEMS] + [(problem, True) for problem in IMPOSSIBLE]
+        cases = [(problem, "") for problem in PROBLEMS]
+        cases += [(problem, "impossible splits") for problem in IMPOSSIBLE]
+        cases += [(problem, "beta 0") for problem in ZERO_BETA]
         jobs = []
-        for number, (problem, impossible) in enumerate(cases):
+        for number, (problem, special) in enumerate(cases):
             config = CONFIGS[number % len(CONFIGS)]
             strided = number // len(CONFIGS) % 2 == 1
-            name = f"{problem}, {config}{', strided' if strided else ''}{' (impossible splits)' if impossible else ''}"
-            jobs.append((name, emulation.run_gemm, (problem, config, impossible, strided)))
+            name = f"{problem}, {config}{', strided' if strided else ''}{f' ({special})' if special else ''}"
+            variant = (special == "impossible splits", strided, special == "beta 0")
+            jobs.append((name, emulation.run_gemm, (problem, config, *variant)))
         return report(jobs)
 
 

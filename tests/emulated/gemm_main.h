@@ -1,4 +1,4 @@
-// main() of an emulated portable GEMM: PROBLEM, IMPOSSIBLE and STRIDED are defined.
+// main() of an emulated portable GEMM: PROBLEM, IMPOSSIBLE, STRIDED and ZERO_BETA are defined.
 #pragma once
 
 #include "tests/emulated/gemm_case.h"
@@ -10,5 +10,5 @@ int main() {
 #ifdef OCTET_POINTERS_ENTRY
   kernel.pointers = [](const void* at) { OCTET_POINTERS_ENTRY(*static_cast<const abi::PointerParams*>(at)); };
 #endif
-  return emulator::check_gemm(PROBLEM, IMPOSSIBLE, STRIDED, kernel);
+  return emulator::check_gemm(PROBLEM, {IMPOSSIBLE, STRIDED, ZERO_BETA}, kernel);
 }

@@ -9,8 +9,10 @@
 #include "runtime/candidates.h"
 #include "runtime/cost.h"
 #include "runtime/gemm_traits.h"
+#include "runtime/portable_gemm.h"
 #include "runtime/portable_traits.h"
 #include "runtime/shared_memory.h"
+#include "runtime/wgmma_gemm.h"
 #include "tests/support/catch.h"
 
 namespace {
@@ -103,8 +105,6 @@ TEST_CASE("family: what wgmma does not read yet falls back to the portable kerne
   const Row rows[] = {
       {"gemm.packed g8 n4096 k7168 a=e4m3:1x128@k_major b=e4m3:128x128 d=bf16", "gemm.wgmma-scales"},
       {"gemm.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128@k_major d=bf16", "gemm.wgmma-scales"},
-      {"gemm.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:32x32 d=bf16", "gemm.wgmma-scales"},
-      {"wgrad.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:1x32 d=f32", "gemm.wgmma-scales"},
   };
   for (const Row& row : rows) {
     INFO(row.problem);
@@ -117,6 +117,25 @@ TEST_CASE("family: what wgmma does not read yet falls back to the portable kerne
       CHECK(explanation.candidates[i].refused->code == octet::ErrorCode::no_kernel);
     }
   }
+}
+
+TEST_CASE("family: MX takes the kernel of its own, with pointers the portable one") {
+  for (const std::string text : {"gemm.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:32x32 d=bf16",
+                                 "gemm.masked g8 m128 n4096 k7168 a=e4m3:1x32@swizzled b=e4m3:1x32 d=f32 +acc",
+                                 "wgrad.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:1x32 d=f32"}) {
+    INFO(text);
+    const octet::Explanation explanation = octet::explain(Problem::parse(text));
+    REQUIRE(explanation.chosen >= 0);
+    CHECK(static_cast<std::size_t>(explanation.chosen) < octet::mx_candidates().size());
+    for (std::size_t i = 0; i < octet::gemm_candidates().size(); ++i) {
+      const octet::Candidate& candidate = explanation.candidates[octet::mx_candidates().size() + i];
+      REQUIRE(candidate.refused);
+      CHECK(candidate.refused->rule == "gemm.wgmma-scales");
+    }
+  }
+  const Problem pointers = Problem::parse("gemm.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:32x32 d=bf16 w=pointers");
+  CHECK(is_portable(octet::select(pointers)));
+  CHECK(octet::explain(pointers).candidates.front().refused->rule == "mx.weights");
 }
 
 TEST_CASE("family: elsewhere than on sm_90a the portable configs are the only candidates") {
@@ -291,6 +310,40 @@ TEST_CASE("checked: what the device found reads as a sentence") {
   CHECK(octet::status_text(past) ==
         "splits[7] is 4100, past the 4096 rows of the buffers (capacity, or max_m of masked)");
   CHECK(octet::status_text(down) == "splits[2] is 10, before 20: ends and starts never go down");
+}
+
+TEST_CASE("workspace: maps and pointers of w=pointers, and maps of DeepGEMM's blocks") {
+  const auto wgmma = [](const std::string& text) { return octet::wgmma_workspace_bytes(Problem::parse(text)); };
+  const auto portable = [](const std::string& text) { return octet::portable_workspace_bytes(Problem::parse(text)); };
+  const std::string blocks = " a=e4m3:1x128 b=e4m3:128x128 d=bf16", columns = " a=e4m3:1x128 b=e4m3:1x128 d=f32";
+  CHECK(wgmma("gemm.packed g8 n64 k64" + blocks) == 0);
+  CHECK(wgmma("wgrad.packed g8 n64 k64" + columns) == 0);
+  // A map has 128 bytes: for each group one of the weights, and one of their scales or room for a pointer to them.
+  CHECK(wgmma("gemm.packed g8 n64 k64" + blocks + " w=pointers") == 8 * 2 * 128);
+  CHECK(wgmma("gemm.packed g1024 n64 k64" + columns + " w=pointers") == 1024 * 2 * 128);
+  CHECK(wgmma("wgrad.masked g8 m64 n64 k64" + columns + " w=pointers") == 8 * 2 * 128);
+  // And of A and of B as DeepGEMM packs them, behind those.
+  CHECK(wgmma("wgrad.packed g8 n64 k64" + columns + " from=deepgemm") == 8 * 4 * 128);
+  CHECK(wgmma("wgrad.packed g8 n64 k64" + columns + " from=deepgemm w=pointers") == 8 * 4 * 128);
+  // The portable kernel needs the pointers alone.
+  CHECK(portable("gemm.packed g8 n64 k64" + blocks) == 0);
+  CHECK(portable("gemm.packed g8 n64 k64" + blocks + " w=pointers") == 8 * 2 * 8);
+  CHECK(portable("wgrad.packed g8 n64 k64" + columns + " w=pointers") == 8 * 8);
+}
+
+TEST_CASE("deepgemm: its blocks are read where they lie, by wgmma alone") {
+  const std::string text = "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 from=deepgemm";
+  for (const std::string flags : {"", " +acc", " w=pointers", " splits=i64/ends"}) check_accepted(text + flags);
+  for (const octet::Candidate& candidate : octet::explain(Problem::parse(text)).candidates) {
+    if (is_portable(candidate.spec)) CHECK(candidate.refused->rule == "portable.own-packing");
+  }
+  CHECK_FALSE(is_portable(chosen(text)));
+  CHECK_THROWS_WITH(octet::select(Problem::parse(text), octet::DeviceFacts::for_arch("sm_120a")),
+                    Catch::Contains("from=deepgemm: not with mma.sync") &&
+                        Catch::Contains("convert the operands with a convert problem"));
+  // The operands are still those of the columnwise quantizer, in another order.
+  CHECK(octet::a_producer(Problem::parse(text)).to_string() ==
+        "quantize.packed g8 c4096 in=bf16 out=e4m3:1x128 dir=col");
 }
 
 TEST_CASE("shared memory: a wgrad has scales of both sides, longer tiles and where the groups lie") {

@@ -38,6 +38,20 @@ std::vector<double> part(const GemmCase& gemm, const std::vector<double>& d, std
   return {first, first + gemm.rows(group) * gemm.d_columns()};
 }
 
+// What a quantizer wrote, as DeepGEMM packs it.
+void pack_blocks(Problem producer, const reference::GroupExtents& groups, std::int64_t capacity, Bytes& data,
+                 Bytes& sf) {
+  producer.op = Operation::convert;
+  producer.a = producer.out;
+  producer.in.reset();
+  producer.to = Packing::deepgemm;
+  const QuantizedBytes bytes = quantize_shape(producer, capacity).col;
+  Bytes packed(static_cast<std::size_t>(bytes.data), 0xFF), packed_sf(static_cast<std::size_t>(bytes.sf), 0xFF);
+  reference::convert(producer, data.data(), sf.data(), groups, capacity, packed.data(), packed_sf.data());
+  data = packed;
+  sf = packed_sf;
+}
+
 float source(const QuantizeCase& operand, std::int64_t row, std::int64_t column) {
   return element(operand.in, DType::bf16, row * operand.shape.in_columns + column);
 }
@@ -201,6 +215,35 @@ TEST_CASE("reference: the epilogue is alpha * sum + bias + beta * D") {
     CHECK(gemm.element(i / 24 < 3 ? 0 : 1, i / 24 < 3 ? i / 24 : i / 24 - 3, i % 24) ==
           Approx(-0.75 * product[e] + bias));
   }
+}
+
+TEST_CASE("reference: with beta 0 NaN in D does not count, as without +acc") {
+  for (const std::string& text : all_problems()) {
+    CAPTURE(text);
+    GemmCase sums(text + " +acc", kSizes, 180);
+    sums.beta = 0;
+    std::fill(sums.old_d.begin(), sums.old_d.end(), std::uint8_t{0xFF});
+    const GemmCase plain(text, kSizes, 180);
+    const auto with = sums.run(), without = plain.run();
+    for (std::size_t g = 0; g < kSizes.size(); ++g) CHECK(same_bits(part(sums, with, g), part(plain, without, g)));
+  }
+}
+
+TEST_CASE("reference: a wgrad of DeepGEMM's blocks is that of the operands before they were packed") {
+  for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{256, 0, 128}, {41, 0, 131}}) {
+    const GemmCase own("wgrad.packed g3 n70 k160 a=e4m3:1x128 b=e5m2:1x128 d=f32 +acc", sizes, 512);
+    GemmCase blocks = own;
+    blocks.problem.from = Packing::deepgemm;
+    pack_blocks(a_producer(own.problem), own.groups, 512, blocks.a, blocks.a_sf);
+    pack_blocks(b_producer(own.problem), own.groups, 512, blocks.b, blocks.b_sf);
+    CHECK(blocks.a != own.a);
+    CHECK(blocks.a_sf != own.a_sf);
+    CHECK(same_bits(blocks.run(), own.run()));
+    CHECK(same_bits(blocks.element(2, 3, 5), own.element(2, 3, 5)));
+  }
+  GemmCase te(kWgrad[2], kSizes, 180);
+  te.problem.from = Packing::te;
+  CHECK_THROWS_WITH(te.run(), Catch::Contains("from=te") && Catch::Contains("convert the operands"));
 }
 
 TEST_CASE("reference: a comparison of every kind passes the reference's own result and finds one wrong group") {

@@ -7,6 +7,7 @@
 #include "runtime/gemm_traits.h"
 #include "runtime/portable_traits.h"
 #include "runtime/quantize_traits.h"
+#include "runtime/shared_memory.h"
 #include "tests/support/catch.h"
 #include "tests/unit/render_specs.h"
 
@@ -34,6 +35,8 @@ bool is_wgrad(const Spec& spec) { return spec.problem.op == Operation::wgrad; }
 bool is_gemm(const Spec& spec) { return spec.problem.op == Operation::gemm || is_wgrad(spec); }
 bool is_wgmma(const Spec& spec) { return std::holds_alternative<GemmConfig>(spec.config); }
 bool is_portable(const Spec& spec) { return std::holds_alternative<octet::PortableConfig>(spec.config); }
+bool is_mx(const Spec& spec) { return std::holds_alternative<octet::MxConfig>(spec.config); }
+bool is_hopper(const Spec& spec) { return is_wgmma(spec) || is_mx(spec); }
 octet::GemmTraits gemm_traits(const Spec& spec) {
   return octet::GemmTraits(spec.problem, std::get<GemmConfig>(spec.config));
 }
@@ -50,7 +53,10 @@ bool is_masked(const Spec& spec) { return spec.problem.layout == Layout::masked;
 bool is_dense(const Spec& spec) { return spec.problem.layout == Layout::dense; }
 bool has_splits(const Spec& spec) { return !is_uniform(spec) && !is_dense(spec); }
 const GemmConfig& gemm(const Spec& spec) { return std::get<GemmConfig>(spec.config); }
-bool is_cluster(const Spec& spec) { return is_wgmma(spec) && gemm(spec).cluster_m * gemm(spec).cluster_n > 1; }
+bool is_cluster(const Spec& spec) {
+  if (is_mx(spec)) return std::get<octet::MxConfig>(spec.config).cluster_n > 1;
+  return is_wgmma(spec) && gemm(spec).cluster_m * gemm(spec).cluster_n > 1;
+}
 
 QuantizeTraits traits(const Spec& spec) { return QuantizeTraits(spec.problem); }
 bool has(const Spec& spec, Flag flag) { return spec.problem.has(flag); }
@@ -76,6 +82,7 @@ bool walks_over_tiles(const Spec& spec) {
 }
 bool has_table(const Spec& spec) {
   if (is_portable(spec)) return octet::PortableTraits(spec.problem).group_table;
+  if (is_mx(spec)) return true;  // its pass has one
   return (is_gemm(spec) && !is_wgrad(spec)) ||
          (has_splits(spec) && (converts(spec) || (is_quantizer(spec) && traits(spec).needs_table)));
 }
@@ -134,19 +141,23 @@ const Part kParts[] = {
      [](const Spec& s) { return visits_groups(s) && !is_masked(s) && s.problem.splits.form != SplitsForm::sizes; }},
     {"first_sub_block",
      [](const Spec& s) {
+       if (is_mx(s)) return octet::mx_sub_blocks(s.problem);
        if (is_portable(s)) return is_wgrad(s);  // a member of the group's place, filled where it is needed
        return has_compact_columns(s) && !is_masked(s) && !is_uniform(s);
      }},
     {"class TileWalk",
-     [](const Spec& s) { return is_wgmma(s) || (is_portable(s) && !is_wgrad(s)) || walks_over_tiles(s); }},
+     [](const Spec& s) { return is_hopper(s) || (is_portable(s) && !is_wgrad(s)) || walks_over_tiles(s); }},
     {"find_tile(", is_one_shot},
     {"params.counters", is_current},
 
     // The GEMM.
     {"GemmParams", is_gemm},
-    {"wgmma.mma_async", is_wgmma},
-    {"mbarrier", is_wgmma},
-    {"cp.async.bulk.tensor", is_wgmma},
+    {"wgmma.mma_async", is_hopper},
+    {"mbarrier", is_hopper},
+    {"cp.async.bulk.tensor", is_hopper},
+    {"MxGemmParams", is_mx},
+    {"params.a_wide", is_mx},
+    {"OCTET_DEQUANTIZE_ENTRY(", is_mx},
     {"mma.sync", is_portable},
     {"cp.async.cg", is_portable},
     {"barrier.cluster.arrive", is_cluster},
@@ -154,17 +165,17 @@ const Part kParts[] = {
     {"%cluster_ctarank", is_cluster},
     {"shares_columns_", [](const Spec& s) { return is_wgmma(s) && gemm(s).cluster_m > 1; }},
     {"kColumnUnits",
-     [](const Spec& s) { return is_portable(s) ? !is_wgrad(s) : is_wgmma(s) && gemm(s).cluster_m == 1; }},
+     [](const Spec& s) { return is_portable(s) ? !is_wgrad(s) : is_mx(s) || (is_wgmma(s) && gemm(s).cluster_m == 1); }},
     {"staging[kMathWarpgroups][kSlabs * kChunks]",
      [](const Spec& s) { return is_wgmma(s) && gemm(s).whole_tile_store; }},
-    {"staging[kMathWarpgroups][1]", [](const Spec& s) { return is_wgmma(s) && !gemm(s).whole_tile_store; }},
+    {"staging[kMathWarpgroups][kBuffers]", [](const Spec& s) { return is_wgmma(s) && !gemm(s).whole_tile_store; }},
     {"token_scale_x(", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).token_vector; }},
     {"params.left_sf", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).left_vector; }},
     {"params.right_sf", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).right_vector; }},
     {"tile_sf[2]", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).tile_scales; }},
     {"streamed_sf", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).streamed_scales; }},
     {"group_scale ", [](const Spec& s) { return is_wgmma(s) && gemm_traits(s).group_scales; }},
-    {"build_block_table(", [](const Spec& s) { return is_wgmma(s) && is_wgrad(s); }},
+    {"build_block_table(", [](const Spec& s) { return is_hopper(s) && is_wgrad(s); }},
     {"policy_read_once(", is_swapped},
     {"params.beta", [](const Spec& s) { return is_gemm(s) && has(s, Flag::acc); }},
     {"params.b_pointers[",
@@ -231,7 +242,7 @@ const Part kParts[] = {
     {"(params.d)",
      [](const Spec& s) {
        const bool stores = is_dequantize(s) || s.problem.op == Operation::activation;
-       return stores || (is_portable(s) && !(is_wgrad(s) && s.problem.weights_by_pointer));
+       return stores || is_mx(s) || (is_portable(s) && !(is_wgrad(s) && s.problem.weights_by_pointer));
      }},
     {"OCTET_AMAX_ENTRY(", [](const Spec& s) { return has_pass(s, Pass::amax); }},
     {"OCTET_SCALES_ENTRY(", [](const Spec& s) { return has_pass(s, Pass::scales); }},

@@ -11,6 +11,7 @@
 namespace {
 
 using octet::GemmConfig;
+using octet::MxConfig;
 using octet::PortableConfig;
 using octet::Problem;
 using octet::QuantizeConfig;
@@ -101,6 +102,18 @@ const std::vector<Case>& cases() {
       {kCurrent, QuantizeConfig{32, 8, 3}, "quantize.threads"},
       {kCurrentWeights, QuantizeConfig{128, 8, 3}, "quantize.threads"},
       {kConvert, QuantizeConfig{512, 8, 2}, "quantize.threads"},
+      {kTokens, MxConfig{}, "mx.config-of-gemm"},
+      {kGemm, MxConfig{}, "mx.scales-of-32"},
+      {kWgrad, MxConfig{}, "mx.scales-of-32"},
+      {Problem::parse("gemm.packed g8 n64 k64 a=e4m3:1x32 b=e4m3:1x32 d=bf16 w=pointers"), MxConfig{}, "mx.weights"},
+      {kMxGemm, MxConfig{256, 128, 4, 1}, "mx.block-shape"},
+      {kMxGemm, MxConfig{128, 16, 4, 1}, "mx.block-shape"},
+      {kMxGemm, MxConfig{128, 512, 2, 1}, "mx.block-shape"},
+      {kMxGemm, MxConfig{128, 256, 1, 1}, "mx.stages-2-to-16"},
+      {kMxGemm, MxConfig{128, 32, 17, 1}, "mx.stages-2-to-16"},
+      {kMxGemm, MxConfig{128, 256, 5, 4}, "mx.cluster-1-or-2"},
+      {kMxGemm, MxConfig{128, 256, 5, 0}, "mx.cluster-1-or-2"},
+      {kMxGemm, MxConfig{128, 256, 6, 2}, "mx.shared-memory-fits"},  // 6 * 64 * (128 + 2 * 256) bytes of operands
       {kTokens, QuantizeConfig{256, 8, 9}, "quantize.blocks-fit-multiprocessor"},
       {kTokens, QuantizeConfig{256, 8, 0}, "quantize.blocks-fit-multiprocessor"},
   };
@@ -134,7 +147,7 @@ TEST_CASE("every impossible config is refused by its rule") {
 }
 
 TEST_CASE("no rule of configs is without a case above") {
-  std::set<std::string> covered = {"gemm.wgmma-arch"}, listed;  // rules_refusals.cc: it needs another arch
+  std::set<std::string> covered = {"gemm.wgmma-arch", "mx.wgmma-arch"}, listed;  // rules_refusals.cc: another arch
   for (const Case& c : cases()) covered.insert(c.rule);
   for (const octet::RuleDescription& rule : octet::rule_descriptions()) {
     if (rule.scope == "config") listed.insert(rule.id);
@@ -189,6 +202,12 @@ TEST_CASE("every candidate of the tables is legal for an ordinary problem") {
     INFO(to_string(octet::Config(candidate.config)));
     CHECK_FALSE(octet::refuse(octet::Spec{kGemm, candidate.config, "sm_90a"}, {}));
     CHECK_FALSE(octet::refuse(octet::Spec{kWgrad, candidate.config, "sm_90a"}, {}));
+  }
+  const Problem mx_wgrad = Problem::parse("wgrad.packed g8 n7168 k2048 a=e4m3:1x32 b=e4m3:1x32 d=f32");
+  for (const octet::MxCandidate& candidate : octet::mx_candidates()) {
+    INFO(to_string(octet::Config(candidate.config)));
+    CHECK_FALSE(octet::refuse(octet::Spec{kMxGemm, candidate.config, "sm_90a"}, {}));
+    CHECK_FALSE(octet::refuse(octet::Spec{mx_wgrad, candidate.config, "sm_90a"}, {}));
   }
   for (const std::string layout :
        {"packed g8 c2048", "padded g8 c2048 al64", "masked g8 m64 c2048", "uniform g8 n7168 k2048"}) {

@@ -132,7 +132,11 @@ const std::vector<Case>& cases() {
       {"wgrad.masked g8 m64 n64 k64 from=deepgemm" + kColumns, "wgrad.deepgemm-packing", illegal,
        "use from=deepgemm with packed groups and 1x128 scales, or convert the operands"},
       {"wgrad.packed g8 n64 k64 from=deepgemm a=e4m3:row b=e4m3:row d=f32", "wgrad.deepgemm-packing", illegal,
-       "a=e4m3:row"},
+       "a=e4m3:row b=e4m3:row"},
+      {"wgrad.packed g8 n64 k64 from=deepgemm a=e4m3:1x128 b=e4m3:128x128 d=f32", "wgrad.deepgemm-packing", illegal,
+       "a=e4m3:1x128 b=e4m3:128x128"},
+      {"wgrad.padded g8 n64 k64 al128 from=deepgemm" + kColumns, "wgrad.deepgemm-packing", illegal,
+       "from=deepgemm with wgrad.padded"},
       {"gemm.dense g2 n64 k64" + kPair, "dense.one-group", illegal, "G=2 of gemm.dense"},
       {"wgrad.dense g8 n64 k64" + kColumns, "dense.one-group", illegal, "use g1, or packed groups"},
       {"quantize.packed g8 c64 in=e4m3 out=e4m3:1x128", "type.of-input", illegal, "use in=bf16, fp16 or f32"},
@@ -289,11 +293,13 @@ TEST_CASE("an arch without kernels for an operation is refused by rule") {
 
 TEST_CASE("a GEMM has portable kernels for other archs, and no others") {
   const Problem problem = Problem::parse("gemm.packed g8 n64 k64" + kPair);
+  const Problem mx = Problem::parse("gemm.packed g8 n64 k64 a=e4m3:1x32 b=e4m3:1x32 d=bf16");
   for (const char* arch : {"sm_89", "sm_90", "sm_100a", "sm_120a"}) {
     INFO(arch);
     const octet::DeviceFacts device = octet::DeviceFacts::for_arch(arch);
     CHECK(std::holds_alternative<octet::PortableConfig>(octet::select(problem, device).config));
     CHECK(octet::refuse(octet::Spec{problem, octet::GemmConfig{}, arch}, {})->rule == "gemm.wgmma-arch");
+    CHECK(octet::refuse(octet::Spec{mx, octet::MxConfig{}, arch}, {})->rule == "mx.wgmma-arch");
   }
 }
 

@@ -186,8 +186,7 @@ TEST_CASE("the ragged table's groups take a tile that was measured among the fas
     const auto config = std::get<GemmConfig>(octet::select(problem, {}, 256).config);
     INFO(row.sizes);
     CHECK(config.block_m == row.block_m);
-    CHECK(config.block_n == 256);
-    CHECK(config.cluster_m == 2);
+    CHECK(config.block_n == 256);  // with a cluster or without: what they cost is within 2 %
   }
 }
 

@@ -10,8 +10,8 @@ namespace {
 using octet::Problem;
 
 const std::string kPair = " a=e4m3:1x128 b=e4m3:128x128 d=bf16";
-// 10 TFLOPS per multiprocessor, a round number.
-const octet::GemmCandidate kCandidate{{128, 256, 2, 1, 4, 1, 2, false}, 1320, 1.0};
+// 10 TFLOPS per multiprocessor, a round number, half of it with scales of columns, and all of the memory's bandwidth.
+const octet::GemmCandidate kCandidate{{128, 256, 2, 1, 4, 1, 2, false}, 1320, 660, 1.0, 1.0};
 
 }  // namespace
 
@@ -47,9 +47,9 @@ TEST_CASE("one group needs the tiles of every M in its bucket exactly") {
 TEST_CASE("many groups need the mean over their spread") {
   struct Bucket {
     int index;
-    double middle;  // of the rows below it and its own last ones
+    double middle;  // the last rows of it; of the first three the mean of those and of the last ones below
   };
-  for (const auto& [index, middle] : {Bucket{1, 8}, {2, 24}, {3, 48}, {4, 96}, {6, 224}, {19, 1056}, {66, 4064}}) {
+  for (const auto& [index, middle] : {Bucket{1, 8}, {2, 24}, {3, 48}, {4, 128}, {6, 256}, {19, 1088}, {66, 4096}}) {
     for (const int block_m : {16, 64, 128, 192, 256}) {
       constexpr int kSteps = 200000;
       double sum = 0;
@@ -64,7 +64,8 @@ TEST_CASE("many groups need the mean over their spread") {
 TEST_CASE("a GEMM's cost by hand") {
   // 32 tiles of 128 rows, 2 of 256 columns: 32 clusters, 66 run at once: one wave.
   // tile 2*128*256*1280 / 1e7 + 1 = 9.388608 us; weights 2 * 512*1280 / 60e6 = 0.02184533 us, since many row tiles read
-  // them. Memory is less: (512*1280 + 4064*1280 + 2*4064*512) / 4e6 = 2.504704 us.
+  // them. Memory is less: (512*1280 + 4096*1280 + 2*4096*512) / 4e6 = 2.523136 us, times 1 + 0.4 * (66/32 - 1) = 1.425
+  // because half of the wave is empty.
   const Problem problem = Problem::parse("gemm.packed g1 n512 k1280" + kPair);
   CHECK(octet::gemm_cost_us(problem, kCandidate, {}, octet::kBuckets) ==
         Approx(3 + 9.388608 * 1.01 + 0.02184533).epsilon(1e-8));
@@ -91,6 +92,19 @@ TEST_CASE("a GEMM's cost by hand") {
   sharing.config.cluster_m = 2;
   CHECK(octet::gemm_cost_us(problem, sharing, {}, octet::kBuckets) ==
         Approx(3 + 9.388608 * 1.01 + 0.01092267).epsilon(1e-8));
+
+  // Scales of columns halve the rate of the math: 2 * 8.388608 + 1.
+  const Problem columns = Problem::parse("gemm.packed g1 n512 k1280 a=e4m3:1x128 b=e4m3:1x128 d=bf16");
+  CHECK(octet::gemm_cost_us(columns, kCandidate, {}, octet::kBuckets) ==
+        Approx(3 + 17.777216 * 1.01 + 0.02184533).epsilon(1e-8));
+}
+
+TEST_CASE("a swapped GEMM's cost by hand") {
+  // 256 tiles of 16 rows, 8 of 64 columns: 2048 blocks, 396 run at once: 6 waves. A block has a third of the rate:
+  // 2*64*16*1280 / 3.333e6 + 1 = 1.786432 us. The weights' way to L2 is part of its rate.
+  const octet::GemmCandidate swapped{{64, 16, 1, 1, 6, 1, 1, false, true, 3}, 1320, 1320, 1.0, 1.0};
+  const Problem problem = Problem::parse("gemm.packed g1 n512 k1280" + kPair);
+  CHECK(octet::gemm_cost_us(problem, swapped, {}, octet::kBuckets) == Approx(3 + 6 * 1.786432 * 1.01).epsilon(1e-8));
 }
 
 TEST_CASE("few rows cost the weights' way from memory") {
@@ -99,6 +113,15 @@ TEST_CASE("few rows cost the weights' way from memory") {
   const double cost = octet::gemm_cost_us(problem, kCandidate, {}, 1);
   CHECK(cost > 352);
   CHECK(cost < 1.15 * 352);
+
+  // By hand, of 8 rows a group. Memory: (32*6144*7168 + 256*7168 + 2*256*6144) / 4e6 = 353.56672 us, times
+  // 1 + 0.4 * (6 / (384/66) - 1) = 1.0125, since 384 clusters fill 66 places 5.8 times. Math: 47.9762048 us a tile, and
+  // 4860 / 768 waves, the mean over 0 ... 768 clusters.
+  CHECK(cost == Approx(3 + 353.56672 * 1.0125 + 0.01 * 47.9762048 * 4860 / 768).epsilon(1e-8));
+  octet::GemmCandidate half = kCandidate;
+  half.memory_share = 0.5;
+  CHECK(octet::gemm_cost_us(problem, half, {}, 1) ==
+        Approx(3 + 2 * 353.56672 * 1.0125 + 0.01 * 47.9762048 * 4860 / 768).epsilon(1e-8));
 }
 
 TEST_CASE("the cheapest legal row is taken, the first of equals") {
@@ -119,9 +142,9 @@ TEST_CASE("a row that was taken for more rows is kept until switching pays") {
 
 TEST_CASE("a quantizer's cost is its bytes") {
   const octet::QuantizeCandidate candidate{{256, 8, 3}, 4000};
-  // 4064 rows * 7168 columns * (2 + 1 + 4/128) bytes at 4e6 bytes per us.
+  // 4096 rows * 7168 columns * (2 + 1 + 4/128) bytes at 4e6 bytes per us.
   const Problem tokens = Problem::parse("quantize.packed g1 c7168 in=bf16 out=e4m3:1x128");
-  CHECK(octet::quantize_cost_us(tokens, candidate, {}, octet::kBuckets) == Approx(3 + 22.0759).epsilon(1e-4));
+  CHECK(octet::quantize_cost_us(tokens, candidate, {}, octet::kBuckets) == Approx(3 + 22.2495).epsilon(1e-4));
   // Weights: their own rows, whatever M.
   const Problem weights = Problem::parse("quantize.uniform g2 n2032 k7168 in=bf16 out=e4m3:128x128");
   CHECK(octet::quantize_cost_us(weights, candidate, {}, 1) == Approx(3 + 21.8502).epsilon(1e-4));
@@ -134,7 +157,7 @@ TEST_CASE("every operand counts in a quantizer's cost, once") {
   const auto bytes = [&](const char* text) {
     return (octet::quantize_cost_us(Problem::parse(text), candidate, {}, octet::kBuckets) - 3) * 4e6;
   };
-  constexpr double kRows = 4064, kColumns = 7168, kTile = 128;
+  constexpr double kRows = 4096, kColumns = 7168, kTile = 128;
   // A gated forward pass reads both halves and writes one.
   CHECK(bytes("activation.packed g1 c7168 d=bf16 in=bf16 act=swiglu") == Approx(kRows * kColumns * 6));
   // Backward: gradient and pre-activation in, the gradient of both halves out, in both directions: up(rows, 128) + 128

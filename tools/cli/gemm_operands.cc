@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "octet/layout.h"
 #include "tools/cli/elements.h"
@@ -33,6 +34,31 @@ void quantize(const Case& run, const Problem& producer, const std::vector<std::u
   const bool weights = producer.layout == Layout::uniform;
   const auto groups = weights ? reference::uniform_extents(producer.g, producer.n) : run.groups;
   reference::quantize(producer, inputs, groups, run.capacity, outputs);
+}
+
+// Scales of one group's tensor do not always lie as its part of all groups' do.
+std::vector<GroupOfB> quantize_groups(const Case& run, Problem producer, const std::vector<std::uint16_t>& source) {
+  const std::int64_t elements = producer.n * producer.k;
+  std::vector<GroupOfB> groups(at(producer.g));
+  producer.g = 1;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto first = source.begin() + static_cast<std::int64_t>(g) * elements;
+    quantize(run, producer, {first, first + elements}, groups[g].data, groups[g].sf);
+  }
+  return groups;
+}
+
+// What a quantizer wrote, as DeepGEMM packs it: a block [columns][rows] for each group, end to end.
+void pack_blocks(const Case& run, Problem producer, std::vector<std::uint8_t>& data, std::vector<std::uint8_t>& sf) {
+  producer.op = Operation::convert;
+  producer.a = producer.out;
+  producer.in.reset();
+  producer.to = Packing::deepgemm;
+  const QuantizedBytes bytes = quantize_shape(producer, run.capacity).col;
+  std::vector<std::uint8_t> packed(at(bytes.data), kPoison), packed_sf(at(bytes.sf), kPoison);
+  reference::convert(producer, data.data(), sf.data(), run.groups, run.capacity, packed.data(), packed_sf.data());
+  data = std::move(packed);
+  sf = std::move(packed_sf);
 }
 
 std::vector<std::uint8_t> random_old_d(const Case& run, std::uint64_t seed) {
@@ -73,6 +99,13 @@ GemmOperands make_operands(const Case& run) {
   operands.b_source = random_source(b, run.capacity, run.seed + 1);
   quantize(run, a, operands.a_source, operands.a, operands.a_sf);
   quantize(run, b, operands.b_source, operands.b, operands.b_sf);
+  if (run.problem.from == Packing::deepgemm) {
+    pack_blocks(run, a, operands.a, operands.a_sf);
+    pack_blocks(run, b, operands.b, operands.b_sf);
+  }
+  if (run.problem.weights_by_pointer && run.problem.op == Operation::gemm) {
+    operands.b_groups = quantize_groups(run, b, operands.b_source);
+  }
   if (run.problem.has(Flag::bias)) {
     const auto bias = reference::random_tokens(run.problem.g, run.problem.n, run.seed + 2);
     operands.bias = from_bf16_patterns(bias, type_of_d(run));

@@ -9,10 +9,16 @@
 
 namespace octet::cli {
 
+struct GroupOfB {
+  std::vector<std::uint8_t> data, sf;
+};
+
 struct GemmOperands {
   // bf16, before quantization: what the producers of A and B read.
   std::vector<std::uint16_t> a_source, b_source;
+  // As the problem packs them: from=deepgemm a block for each group.
   std::vector<std::uint8_t> a, a_sf, b, b_sf;
+  std::vector<GroupOfB> b_groups;   // w=pointers of a gemm: the weights of each group, quantized on their own
   std::vector<std::uint8_t> bias;   // +bias: [G][N] of type problem.d
   std::vector<std::uint8_t> old_d;  // all of D before the launch: random with +acc, poison elsewhere
   float alpha = 1;

@@ -17,7 +17,8 @@ double gemm_bytes(const Case& run) {
   const auto n = static_cast<double>(run.problem.n), k = static_cast<double>(run.problem.k);
   const double output = run.problem.d ? size_bytes(*run.problem.d) : 0;
   if (run.problem.op == Operation::wgrad) return kBf16AndFp8 * rows * (n + k) + output * groups * n * k;
-  return kBf16AndFp8 * (rows + groups * n) * k + output * rows * n;
+  const double apart = run.problem.weights_by_pointer ? groups * n * k : 0;  // each group's weights once more
+  return kBf16AndFp8 * (rows + groups * n) * k + apart + output * rows * n;
 }
 
 // FP8 for each direction, what is read, what is written unquantized, and the values that the check expects.

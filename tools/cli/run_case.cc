@@ -13,6 +13,10 @@ namespace {
 
 constexpr std::int64_t kUsualRows = 256;
 constexpr std::int64_t kTailRows = 37;  // not a multiple of anything that a kernel works in
+constexpr std::int64_t kBlockRows = 128;
+
+// Whose groups are blocks of whole 128 rows.
+bool has_blocks(const Problem& problem) { return problem.op == Operation::wgrad && problem.from == Packing::deepgemm; }
 
 // Between 0 and `most`; not std::uniform_int_distribution, whose result depends on the standard library.
 std::vector<std::int64_t> ragged_sizes(std::int64_t groups, std::int64_t most, std::uint64_t seed) {
@@ -38,6 +42,10 @@ void check_sizes(const Problem& problem, const std::vector<std::int64_t>& sizes)
     refuse(
         fmt::format("--sizes: group {} has {} rows, more than the m{} of its masked buffer", g, sizes[g], problem.m));
   }
+  for (std::size_t g = 0; has_blocks(problem) && g < sizes.size(); ++g) {
+    if (sizes[g] % kBlockRows == 0) continue;
+    refuse(fmt::format("--sizes: group {} has {} rows; with from=deepgemm each has a multiple of 128", g, sizes[g]));
+  }
 }
 
 std::vector<std::int64_t> sizes_of(const Problem& problem, const std::vector<std::int64_t>& asked, std::uint64_t seed) {
@@ -45,7 +53,11 @@ std::vector<std::int64_t> sizes_of(const Problem& problem, const std::vector<std
   if (!asked.empty()) return asked;
   if (problem.layout == Layout::uniform)
     return std::vector<std::int64_t>(static_cast<std::size_t>(problem.g), problem.n);
-  return ragged_sizes(problem.g, problem.layout == Layout::masked ? problem.m : 2 * kUsualRows, seed);
+  auto sizes = ragged_sizes(problem.g, problem.layout == Layout::masked ? problem.m : 2 * kUsualRows, seed);
+  for (std::int64_t& size : sizes) {
+    if (has_blocks(problem)) size = (size + kBlockRows - 1) / kBlockRows * kBlockRows;
+  }
+  return sizes;
 }
 
 reference::GroupExtents extents_of(const Problem& problem, const std::vector<std::int64_t>& sizes) {
@@ -58,6 +70,7 @@ std::int64_t capacity_of(const Problem& problem, const reference::GroupExtents& 
   if (problem.layout == Layout::masked) return problem.g * problem.m;
   const std::int64_t end = groups.end.empty() ? 0 : groups.end.back();
   const bool has_tail = problem.layout == Layout::packed || problem.layout == Layout::padded;
+  if (has_blocks(problem)) return end + kBlockRows;
   return end + (has_tail ? kTailRows : 0);
 }
 

@@ -23,7 +23,8 @@ struct Case {
 };
 
 // `sizes` empty: about 256 rows a group (of masked: up to max_m), ragged, with an empty group and a group of one row
-// where there are enough of them. Throws Error{invalid_argument} when the sizes do not fit the problem.
+// where there are enough of them; of wgrad from=deepgemm multiples of 128. Throws Error{invalid_argument} when the
+// sizes do not fit the problem.
 Case make_case(const Problem& problem, const std::vector<std::int64_t>& sizes, std::uint64_t seed);
 
 // Of each row of the buffer whether it belongs to a group.

@@ -19,13 +19,12 @@ class DeviceGemm {
       : run_(run),
         a_(operands.a),
         a_sf_(operands.a_sf),
-        b_(operands.b),
-        b_sf_(operands.b_sf),
         bias_(operands.bias),
         workspace_(gemm.workspace_bytes(run.capacity)),
         d_(operands.old_d) {
     if (run.problem.layout != Layout::dense)
       splits_ = upload_splits(run.problem.splits, reference::splits_array(run.groups, run.problem.splits.form));
+    if (operands.b_groups.empty()) b_ = DeviceBuffer(operands.b), b_sf_ = DeviceBuffer(operands.b_sf);
     args_.a = {a_.data(), a_sf_.data(), gemm.a_layout()};
     args_.b = {b_.data(), b_sf_.data(), gemm.b_layout()};
     args_.d = d_.data();
@@ -36,7 +35,7 @@ class DeviceGemm {
     args_.alpha = operands.alpha;
     args_.status = status_.data();
     if (run.problem.has(Flag::checked)) status_.upload(std::vector<std::int32_t>(4, 0));
-    if (run.problem.weights_by_pointer) use_pointers();
+    if (run.problem.weights_by_pointer) use_pointers(operands);
   }
 
   const GemmArgs& args() const { return args_; }
@@ -55,30 +54,28 @@ class DeviceGemm {
   }
 
  private:
-  // The groups' tensors lie end to end all the same.
-  std::vector<const void*> groups_of(const DeviceBuffer& buffer) const {
-    const std::size_t groups = at(run_.problem.g), bytes = buffer.size_bytes() / groups;
-    std::vector<const void*> pointers;
-    for (std::size_t g = 0; g < groups; ++g) pointers.push_back(static_cast<const char*>(buffer.data()) + g * bytes);
-    return pointers;
-  }
-  void use_pointers() {
+  void use_pointers(const GemmOperands& operands) {
     if (run_.problem.op == Operation::wgrad) {
-      d_groups_ = groups_of(d_);
+      // The groups' tensors lie end to end all the same.
+      const std::size_t groups = at(run_.problem.g), bytes = d_.size_bytes() / groups;
+      for (std::size_t g = 0; g < groups; ++g) d_groups_.push_back(static_cast<const char*>(d_.data()) + g * bytes);
       args_.d = nullptr;
       args_.d_data.host = d_groups_.data();
-    } else {
-      b_groups_ = groups_of(b_);
-      b_sf_groups_ = groups_of(b_sf_);
-      args_.b.data = args_.b.sf = nullptr;
-      args_.b_data.host = b_groups_.data();
-      args_.b_sf.host = b_sf_groups_.data();
+      return;
     }
+    for (const GroupOfB& group : operands.b_groups) {
+      b_groups_.push_back(own_.emplace_back(group.data).data());
+      b_sf_groups_.push_back(own_.emplace_back(group.sf).data());
+    }
+    args_.b.data = args_.b.sf = nullptr;
+    args_.b_data.host = b_groups_.data();
+    args_.b_sf.host = b_sf_groups_.data();
   }
 
   const Case& run_;
   DeviceBuffer a_, a_sf_, b_, b_sf_, bias_, workspace_, d_, splits_;
   DeviceBuffer status_{16};
+  std::vector<DeviceBuffer> own_;  // w=pointers: data and scales of each group of B
   std::vector<const void*> b_groups_, b_sf_groups_, d_groups_;
   GemmArgs args_;
 };

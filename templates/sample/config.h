@@ -27,6 +27,13 @@
 #define OCTET_CLUSTER 1
 #define OCTET_CLUSTER_M 1
 #define OCTET_SPLIT_NARROW 1
+#define OCTET_LEFT_E4M3_RIGHT_E4M3 1
+#define OCTET_LEFT_VECTOR 1
+#define OCTET_TOKEN_VECTOR 1
+#define OCTET_LEFT_TOKEN_VECTOR 1
+#define OCTET_TILE_SCALES 1
+#define OCTET_ROW_FACTORS 1
+#define OCTET_STEP_128 1
 // gemm_portable.cu
 #define OCTET_B_E4M3 1
 #define OCTET_BLOCK_SCALES 1
@@ -74,6 +81,7 @@ constexpr int kAlignment = 128;
 // gemm.cu
 constexpr int kBlockM = 128;
 constexpr int kBlockN = 256;
+constexpr int kStep = 128;
 constexpr int kWarpgroupsM = 2;
 constexpr int kWarpgroupsN = 1;
 constexpr int kStages = 4;
@@ -81,7 +89,9 @@ constexpr int kClusterM = 2;
 constexpr int kClusterN = 1;
 constexpr int kPanelTiles = 16;
 constexpr int kUnrollK = 2;
-constexpr int kScaleBoxRows = 132;
+constexpr int kLeftScaleRows = 132;
+constexpr int kLeftScaleBoxes = 1;
+constexpr int kTileScaleRows = 2;
 constexpr int kMathRegisters = 232;
 constexpr int kProducerRegisters = 40;
 constexpr int kSharedBytes = 216064;

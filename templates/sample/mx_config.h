@@ -16,6 +16,7 @@
 #define OCTET_SFA_MX_COMPACT 1
 #define OCTET_SFB_MX_COMPACT 1
 #define OCTET_STEP_256 1
+#define OCTET_PROGRAMMATIC 1
 #define OCTET_ENTRY sample_kernel
 #define OCTET_DEQUANTIZE_ENTRY sample_kernel_dequantize
 

@@ -37,6 +37,7 @@ DEQUANTIZERS = (
     "dequantize.padded g3 c272 al64 a=e5m2:1x32@swizzled d=f32 dir=col",
     "dequantize.masked g3 m160 c272 a=e4m3:1x128 d=fp16",
     "dequantize.uniform g2 n192 k272 a=e4m3:128x128 d=bf16 dir=col",
+    "dequantize.dense g1 c272 a=e4m3:1x128 d=bf16 dir=col",
 )
 CONVERTERS = (
     "convert.packed g3 c272 a=e4m3:1x32 out=e4m3:1x32@swizzled",

@@ -105,6 +105,7 @@ const std::vector<Problem>& quantize_problems() {
       "quantize.packed g8 c2048 in=f32 act=geglu gate=second out=e4m3:1x128 dir=row,col",
       "quantize.masked g8 m300 c2880 in=fp16 out=e5m2:1x128:pow2@k_major dir=row,col",
       "quantize.uniform g8 n4096 k7168 in=bf16 out=e4m3:1x128 dir=row,col",
+      "quantize.dense g1 c7168 in=bf16 out=e4m3:1x128 dir=row,col",
 
       "quantize.packed g8 c7168 in=bf16 out=e4m3:tensor",
       "quantize.masked g8 m300 c2880 in=fp16 out=e5m2:tensor +noop +amax",
@@ -169,6 +170,7 @@ const std::vector<Problem>& convert_problems() {
       "dequantize.masked g8 m300 c2048 a=e4m3:1x32@swizzled d=f32",
       "dequantize.padded g8 c2048 al16 a=e5m2:1x32@swizzled d=bf16 dir=col",
       "dequantize.uniform g8 n576 k2880 a=e4m3:32x32 d=bf16",
+      "dequantize.dense g1 c2048 a=e4m3:1x128 d=bf16",
       "dequantize.uniform g8 n576 k2880 a=e4m3:32x32 d=bf16 dir=col",
 
       "convert.packed g8 c7168 a=e4m3:1x32 out=e4m3:1x32@swizzled",

@@ -27,6 +27,7 @@ EXACT = [
     "quantize.padded g70 c400 al16 in=bf16 out=e4m3:1x32 dir=row,col",
     "quantize.masked g5 m140 c272 in=bf16 out=e4m3:1x32@swizzled dir=row,col",
     "quantize.uniform g2 n144 k272 in=bf16 out=e4m3:1x32 dir=row,col",
+    "quantize.dense g1 c272 in=bf16 out=e4m3:1x128 dir=row,col",
     "quantize.packed g5 c272 in=bf16 out=e4m3:1x32@swizzled",
     "quantize.packed g5 c272 in=bf16 out=e4m3:128x128 dir=row,col",
     "quantize.masked g5 m140 c272 in=bf16 out=e4m3:128x128",

@@ -286,7 +286,6 @@ TEST_CASE("layout: the quantizers of A and B say how operands lie") {
   CHECK(a(wgrad) == "quantize.padded g8 c4096 al64 in=bf16 out=e5m2:1x128 dir=col");
   CHECK(b(wgrad) == "quantize.padded g8 c7168 al64 in=bf16 out=e4m3:1x128 dir=col");
   for (const Problem& problem : family()) {
-    if (problem.layout == octet::Layout::dense) continue;
     INFO(problem.to_string());
     CHECK_FALSE(octet::explain(octet::a_producer(problem)).refused);
     CHECK_FALSE(octet::explain(octet::b_producer(problem)).refused);

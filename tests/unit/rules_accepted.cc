@@ -96,6 +96,9 @@ TEST_CASE("every recipe is quantized, dequantized and rearranged in every direct
   check_accepted("convert.uniform g8 n48 k64 a=e4m3:128x128 out=e4m3:128x128@block2d_t");
   check_accepted("convert.packed g8 c64 a=e4m3:1x128 out=e4m3:1x128 from=deepgemm dir=col splits=i64/ends");
   check_accepted("convert.packed g8 c64 a=e4m3:1x128 out=e4m3:1x128 to=deepgemm dir=col");
+  check_accepted("quantize.dense g1 c64 in=bf16 out=e4m3:1x128 dir=row,col");
+  check_accepted("activation.dense g1 c64 d=bf16 in=bf16 act=silu");
+  check_accepted("dequantize.dense g1 c64 a=e4m3:1x32 d=bf16 dir=col");
 }
 
 TEST_CASE("every activation is computed, forward and backward, with its options") {

@@ -101,10 +101,16 @@ TEST_CASE("a GEMM's cost by hand") {
 
 TEST_CASE("a swapped GEMM's cost by hand") {
   // 256 tiles of 16 rows, 8 of 64 columns: 2048 blocks, 396 run at once: 6 waves. A block has a third of the rate:
-  // 2*64*16*1280 / 3.333e6 + 1 = 1.786432 us. The weights' way to L2 is part of its rate.
+  // 2*64*16*128 / 3.333e6 + 1 = 1.0786432 us. The weights' way to L2 is part of its rate.
   const octet::GemmCandidate swapped{{64, 16, 1, 1, 6, 1, 1, false, true, 3}, 1320, 1320, 1.0, 1.0};
-  const Problem problem = Problem::parse("gemm.packed g1 n512 k1280" + kPair);
-  CHECK(octet::gemm_cost_us(problem, swapped, {}, octet::kBuckets) == Approx(3 + 6 * 1.786432 * 1.01).epsilon(1e-8));
+  const Problem problem = Problem::parse("gemm.packed g1 n512 k128" + kPair);
+  CHECK(octet::gemm_cost_us(problem, swapped, {}, octet::kBuckets) == Approx(3 + 6 * 1.0786432 * 1.01).epsilon(1e-8));
+
+  // Ten times as long, each of the 256 tiles reads ten times the weights from L2, and that decides: 256*512*1280 / 8e6
+  // = 20.97152 us, against 6 * 1.786432 of math.
+  const Problem longer = Problem::parse("gemm.packed g1 n512 k1280" + kPair);
+  CHECK(octet::gemm_cost_us(longer, swapped, {}, octet::kBuckets) ==
+        Approx(3 + 20.97152 + 0.01 * 6 * 1.786432).epsilon(1e-8));
 }
 
 TEST_CASE("few rows cost the weights' way from memory") {

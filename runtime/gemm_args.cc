@@ -1,7 +1,5 @@
 #include "runtime/gemm_args.h"
 
-#include <string_view>
-
 #include <fmt/format.h>
 
 #include "octet/error.h"
@@ -27,9 +25,12 @@ std::int64_t stride_of(const Problem& problem, const char* name, std::int64_t gi
   return given;
 }
 
+// Scales along rows are read 16 bytes at a time or through tensor maps.
 int alignment_of_scales(const OperandLayout& layout) {
   switch (layout.scales) {
     case ScaleLayout::mn_major:
+    case ScaleLayout::col_mn_major:
+    case ScaleLayout::per_row:
       return 16;
     case ScaleLayout::mx_compact:
     case ScaleLayout::mx_32x32:
@@ -45,15 +46,18 @@ void require_tokens(const LoadedKernel& kernel, const char* data, const char* sf
   require_pointer(kernel, sf, operand.sf, alignment_of_scales(operand.layout));
 }
 
-void require_pointers(const LoadedKernel& kernel, const char* name, const Pointers& pointers) {
+void require_pointers(const LoadedKernel& kernel, const char* name, const Pointers& pointers, int alignment) {
   if ((pointers.host == nullptr) == (pointers.device == nullptr)) {
     refuse(kernel.spec.problem, fmt::format("give one of {0}.host and {0}.device: G pointers", name));
   }
   if (pointers.device != nullptr) require_pointer(kernel, name, pointers.device, 8);
   if (pointers.host == nullptr) return;
-  const int alignment = std::string_view(name) == "b_sf" ? 1 : 16;
   for (std::int64_t g = 0; g < kernel.spec.problem.g; ++g) {
-    require_pointer(kernel, fmt::format("{}.host[{}]", name, g).c_str(), pointers.host[g], alignment);
+    const void* pointer = pointers.host[g];
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    if (pointer != nullptr && address % static_cast<std::uintptr_t>(alignment) == 0)
+      continue;  // no text where all is well
+    require_pointer(kernel, fmt::format("{}.host[{}]", name, g).c_str(), pointer, alignment);
   }
 }
 
@@ -73,18 +77,18 @@ void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, st
   if (rows > 0) require_tokens(kernel, "a.data", "a.sf", args.a);
   if (wgrad) {
     if (rows > 0) require_tokens(kernel, "b.data", "b.sf", args.b);
-    pointers ? require_pointers(kernel, "d_data", args.d_data) : require_pointer(kernel, "d", args.d, 16);
+    pointers ? require_pointers(kernel, "d_data", args.d_data, 16) : require_pointer(kernel, "d", args.d, 16);
   } else {
     if (pointers) {
-      require_pointers(kernel, "b_data", args.b_data);
-      require_pointers(kernel, "b_sf", args.b_sf);
+      require_pointers(kernel, "b_data", args.b_data, 16);
+      require_pointers(kernel, "b_sf", args.b_sf, alignment_of_scales(kernel.b));
     } else {
       require_tokens(kernel, "b.data", "b.sf", args.b);
     }
     require_pointer(kernel, "d", args.d, 16);
   }
   if (has_splits(problem)) require_splits(kernel, args.splits);
-  if (problem.has(Flag::bias)) require_pointer(kernel, "bias", args.bias, size_bytes(*problem.d));
+  if (problem.has(Flag::bias)) require_pointer(kernel, "bias", args.bias, 16);
   if (problem.has(Flag::checked)) require_pointer(kernel, "status", args.status, 4);
   if (problem.from == Packing::deepgemm && rows % 128 != 0) {
     refuse(problem,

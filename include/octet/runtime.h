@@ -58,8 +58,8 @@ struct OCTET_API Pointers {
   const void* const* device = nullptr;
 };
 
-// All pointers are device memory; 16-byte aligned, except splits, scales that are not mn_major, and bias (their
-// element's size). D = alpha * A * B^T, + bias, + beta * D with +acc; in f32, rounded once.
+// All pointers are device memory; 16-byte aligned, except splits, scales of groups and of 128x128 blocks, and E8M0
+// scales (their element's size). D = alpha * A * B^T, + bias, + beta * D with +acc; in f32, rounded once.
 struct OCTET_API GemmArgs {
   Operand a;          // gemm: [capacity, K] and its scales; masked [G, m, K]. wgrad: columnwise [N, ld_col], over rows
   Operand b;          // gemm: [G, N, K] and its scales. wgrad: columnwise [K, ld_col]

@@ -1,5 +1,6 @@
 // An Explanation as text for people. Programs read the value.
 #include <algorithm>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,9 +13,13 @@
 namespace octet {
 namespace {
 
-std::string expected_text(std::int64_t expected_m) {
-  return expected_m > 0 ? fmt::format("{} rows per group", expected_m)
-                        : fmt::format("not said, counts as {} rows per group", kUnknownRows);
+// Masked groups have at most max_m rows, whatever is said or not.
+std::string expected_text(const Problem& problem, std::int64_t expected_m) {
+  const bool masked = problem.layout == Layout::masked && problem.m > 0;
+  const std::int64_t most = masked ? problem.m : std::numeric_limits<std::int64_t>::max();
+  if (expected_m <= 0) return fmt::format("not said, counts as {} rows per group", std::min(kUnknownRows, most));
+  const char* limited = expected_m > most ? ", as masked groups have no more" : "";
+  return fmt::format("{} rows per group{}", std::min(expected_m, most), limited);
 }
 
 // The choice may be a little dearer than the cheapest: select.cc says why.
@@ -88,9 +93,9 @@ std::string breakpoints_text(const Explanation& explanation) {
 }  // namespace
 
 std::string to_text(const Explanation& explanation) {
-  std::string text =
-      fmt::format("problem   {}\narch      {}, {} multiprocessors\nexpected  {}\n", explanation.problem.to_string(),
-                  explanation.device.arch, explanation.device.sm_count, expected_text(explanation.expected_m));
+  std::string text = fmt::format("problem   {}\narch      {}, {} multiprocessors\nexpected  {}\n",
+                                 explanation.problem.to_string(), explanation.device.arch, explanation.device.sm_count,
+                                 expected_text(explanation.problem, explanation.expected_m));
   if (explanation.refused) return text + fmt::format("refused   {}\n", explanation.refused->message);
   text += candidates_text(explanation) + removed_text(explanation);
   if (explanation.chosen < 0) return text + "no candidate is left\n";

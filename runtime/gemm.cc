@@ -31,8 +31,15 @@ std::string status_text(const std::int32_t (&status)[4]) {
     case 2:
       return fmt::format("splits[{}] is {}, past the {} rows of the buffers (capacity, or max_m of masked)", group,
                          value, limit);
+    case 3:
+      return fmt::format("splits[{}] is {}, before {}: ends and starts never go down, and groups start where they may",
+                         group, value, limit);
+    case 4:
+      return fmt::format("splits[{}] lets its group end at row {}, past the {} rows of the buffers (capacity)", group,
+                         value, limit);
     default:
-      return fmt::format("splits[{}] is {}, before {}: ends and starts never go down", group, value, limit);
+      return fmt::format("splits[{}] lets its group end at row {}, no multiple of {}, as DeepGEMM's packing has them",
+                         group, value, limit);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/gemm_args.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "octet/error.h"
@@ -10,6 +12,8 @@
 namespace octet {
 namespace {
 
+constexpr std::int64_t kMaxRowLength = 2147483135;  // of columnwise operands: TMA coordinates are 32-bit
+
 bool is_wgrad(const Problem& problem) { return problem.op == Operation::wgrad; }
 
 [[noreturn]] void refuse(const Problem& problem, const std::string& what) {
@@ -18,7 +22,9 @@ bool is_wgrad(const Problem& problem) { return problem.op == Operation::wgrad; }
 
 std::int64_t stride_of(const Problem& problem, const char* name, std::int64_t given, std::int64_t row, int size) {
   if (given == 0) return row;
-  if (given < row) refuse(problem, fmt::format("{} is {}, but a row has {} elements", name, given, row));
+  if (given < row)
+    refuse(problem,
+           fmt::format("{} is {}, but a row has {} elements; pass that or more, or 0 for no gaps", name, given, row));
   if (given * size % 16 != 0) {
     refuse(problem, fmt::format("{} is {}: rows must start at multiples of 16 bytes", name, given));
   }
@@ -89,11 +95,28 @@ void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, st
   }
   if (has_splits(problem)) require_splits(kernel, args.splits);
   if (problem.has(Flag::bias)) require_pointer(kernel, "bias", args.bias, 16);
-  if (problem.has(Flag::checked)) require_pointer(kernel, "status", args.status, 4);
+  if (problem.has(Flag::checked)) require_pointer(kernel, "status", args.status, 16);
+  if (args.max_sms < 0 || (args.max_sms > 0 && args.max_sms < kernel.cluster)) {
+    refuse(problem, fmt::format("max_sms is {}; give 0 for all multiprocessors, or at least the {} of a cluster",
+                                args.max_sms, kernel.cluster));
+  }
+  if (wgrad && wgrad_row_length(problem, rows) > kMaxRowLength) {
+    refuse(problem,
+           fmt::format("capacity is {}: with each group in whole 128 rows, more than {}; split the call by groups",
+                       rows, kMaxRowLength));
+  }
+  if (problem.from == Packing::deepgemm && (args.a_stride != 0 || args.b_stride != 0)) {
+    refuse(problem, "a_stride and b_stride must be 0 with from=deepgemm, whose blocks have the rows of their groups");
+  }
   if (problem.from == Packing::deepgemm && rows % 128 != 0) {
     refuse(problem,
            fmt::format("capacity is {}; DeepGEMM's blocks have multiples of 128 rows, and so has their buffer", rows));
   }
+}
+
+std::int64_t usable_blocks(const LoadedKernel& kernel, const GemmArgs& args) {
+  const std::int64_t resident = std::int64_t{kernel.sm_count} * kernel.blocks_per_sm;
+  return args.max_sms > 0 ? std::min<std::int64_t>(args.max_sms, resident) : resident;
 }
 
 }  // namespace octet

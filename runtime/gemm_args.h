@@ -19,4 +19,8 @@ GemmStrides gemm_strides(const Problem& problem, const GemmArgs& args, std::int6
 // Throws Error{invalid_argument} naming the argument, for everything but layouts and the workspace.
 void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows);
 
+// Persistent blocks that a launch may have at a time: all that are resident, or with max_sms as many as it says, since
+// nothing keeps several of them on one multiprocessor.
+std::int64_t usable_blocks(const LoadedKernel& kernel, const GemmArgs& args);
+
 }  // namespace octet

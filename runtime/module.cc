@@ -69,9 +69,11 @@ void set_operands(const Problem& problem, std::int64_t alignment, LoadedKernel& 
     return {problem.layout, scales, alignment, columnwise};
   };
   if (problem.a) kernel.a = layout_of(*problem.a, problem.dir == Direction::col);
+  kernel.a.packing = problem.from;
   if (!problem.out) return;
   if (problem.op == Operation::convert) {
     kernel.out = layout_of(*problem.out, problem.dir == Direction::col);
+    kernel.out.packing = problem.to;
   } else {
     if (problem.dir != Direction::col) kernel.out = layout_of(*problem.out, false);
     if (problem.dir != Direction::row) kernel.out_col = layout_of(*problem.out, true);
@@ -87,6 +89,7 @@ void set_gemm_operands(const Problem& problem, std::int64_t alignment, LoadedKer
   };
   kernel.a = layout_of(a_producer(problem), alignment);
   kernel.b = layout_of(b_producer(problem), problem.op == Operation::wgrad ? alignment : 0);
+  kernel.a.packing = kernel.b.packing = problem.from;
 }
 
 void set_portable(const PortableConfig& config, std::int64_t alignment, LoadedKernel& kernel) {

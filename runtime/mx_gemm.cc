@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "octet/error.h"
 #include "octet/layout.h"
+#include "runtime/gemm_args.h"
 #include "runtime/gemm_traits.h"
 #include "runtime/integers.h"
 #include "runtime/launch.h"
@@ -31,31 +29,6 @@ Wide wide_of(const Problem& problem, std::int64_t rows) {
   return {rows, round_up(problem.k, 128)};
 }
 
-// Elements from one row to the next; 0 stands for no gaps.
-std::int64_t stride_of(const Problem& problem, const char* name, std::int64_t given, std::int64_t row, int size) {
-  if (given == 0) return row;
-  if (given >= row && given * size % 16 == 0) return given;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{}: {} is {}; rows of {} elements need at least that, and a multiple of {} for the copy "
-                          "engine",
-                          problem.to_string(), name, given, row, 16 / size));
-}
-
-void require_arguments(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
-  const Problem& problem = kernel.spec.problem;
-  if (rows > 0) {
-    require_pointer(kernel, "a.data", args.a.data, 16);
-    require_pointer(kernel, "a.sf", args.a.sf, 1);
-    require_pointer(kernel, "b.data", args.b.data, 16);
-    require_pointer(kernel, "b.sf", args.b.sf, 1);
-    require_pointer(kernel, "workspace", args.workspace, kWorkspaceAlignment);
-  }
-  require_pointer(kernel, "d", args.d, 16);
-  if (problem.layout != Layout::dense) require_splits(kernel, args.splits);
-  if (problem.has(Flag::bias)) require_pointer(kernel, "bias", args.bias, 16);
-  if (problem.has(Flag::checked)) require_pointer(kernel, "status", args.status, 16);
-}
-
 // Pointers may be null where there are no rows; a tensor map needs one, and reads nothing through it.
 const void* or_d(const void* pointer, const GemmArgs& args) { return pointer != nullptr ? pointer : args.d; }
 
@@ -63,7 +36,6 @@ const void* or_d(const void* pointer, const GemmArgs& args) { return pointer != 
 GemmArgs view_of(const LoadedKernel& kernel, GemmArgs args) {
   if (mx_turns(kernel.spec.problem)) {
     std::swap(args.a, args.b);
-    std::swap(args.a_stride, args.b_stride);
   }
   return args;
 }
@@ -77,10 +49,10 @@ abi::MxGemmParams make_params(const LoadedKernel& kernel, const GemmArgs& origin
   const std::int64_t inner = wgrad ? wide.stride : problem.k;
   const std::int64_t left_rows = wgrad ? std::max(problem.n, problem.k) : problem.g * problem.n;
   abi::MxGemmParams params{};
-  params.a_stride = stride_of(problem, turns ? "b_stride" : "a_stride", args.a_stride, inner, 1);
-  params.b_stride = stride_of(problem, turns ? "a_stride" : "b_stride", args.b_stride, inner, 1);
-  params.d_stride =
-      stride_of(problem, "d_stride", args.d_stride, wgrad ? problem.k : problem.n, size_bytes(*problem.d));
+  const GemmStrides strides = gemm_strides(problem, original, rows);
+  params.a_stride = turns ? strides.b : strides.a;
+  params.b_stride = turns ? strides.a : strides.b;
+  params.d_stride = strides.d;
   params.wide_stride = wide.stride;
   params.left = encode_tensor_map(
       {or_d(args.b.data, args), MapElement::byte, left_rows, inner, params.b_stride, config.block_m, kStageK, false});
@@ -101,10 +73,6 @@ abi::MxGemmParams make_params(const LoadedKernel& kernel, const GemmArgs& origin
   return params;
 }
 
-int usable_sms(const LoadedKernel& kernel, const GemmArgs& args) {
-  return args.max_sms > 0 ? std::min(args.max_sms, kernel.sm_count) : kernel.sm_count;
-}
-
 // As many persistent blocks as fit, but no more clusters than there can be units of work.
 std::int64_t grid_blocks(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
   const Problem problem = mx_view(kernel.spec.problem);
@@ -114,7 +82,7 @@ std::int64_t grid_blocks(const LoadedKernel& kernel, const GemmArgs& args, std::
       wgrad ? problem.g * ceil_div(problem.n, config.block_n) : ceil_div(rows, config.block_n) + problem.g;
   const std::int64_t units =
       row_tiles * ceil_div(wgrad ? problem.k : problem.n, std::int64_t{config.block_m} * config.cluster_n);
-  const std::int64_t resident = usable_sms(kernel, args) / kernel.cluster;
+  const std::int64_t resident = usable_blocks(kernel, args) / kernel.cluster;
   return std::max<std::int64_t>(1, std::min(units, resident)) * kernel.cluster;
 }
 
@@ -124,7 +92,7 @@ std::int64_t pass_blocks(const LoadedKernel& kernel, const GemmArgs& args, std::
   const Wide wide = wide_of(kernel.spec.problem, rows);
   const std::int64_t items = (ceil_div(wide.rows, 16) + kernel.spec.problem.g) * (wide.stride / 128);
   return std::clamp<std::int64_t>(ceil_div(items, kernel.threads / 32), 1,
-                                  std::int64_t{usable_sms(kernel, args)} * kPerSm);
+                                  args.max_sms > 0 ? args.max_sms : std::int64_t{kernel.sm_count} * kPerSm);
 }
 
 }  // namespace
@@ -139,7 +107,8 @@ void launch_mx(const LoadedKernel& kernel, const GemmArgs& args, Stream stream) 
   require_layout(kernel, "a", args.a.layout, kernel.a);
   require_layout(kernel, "b", args.b.layout, kernel.b);
   if (rows == 0 && !is_wgrad(kernel.spec.problem)) return;  // nothing to read or write
-  require_arguments(kernel, args, rows);
+  require_gemm_arguments(kernel, args, rows);
+  if (rows > 0) require_pointer(kernel, "workspace", args.workspace, kWorkspaceAlignment);
   const LaunchScope scope(kernel, stream);  // encoding tensor maps wants a context too
   abi::MxGemmParams params = make_params(kernel, args, rows);
   if (rows > 0) {

@@ -65,8 +65,7 @@ std::int64_t grid_blocks(const LoadedKernel& kernel, const GemmArgs& args, std::
   const std::int64_t columns = ceil_div(wgrad ? problem.k : problem.n, config.block_n);
   const std::int64_t row_tiles =
       wgrad ? problem.g * ceil_div(problem.n, config.block_m) : ceil_div(rows, config.block_m) + problem.g;
-  const int sms = args.max_sms > 0 ? std::min(args.max_sms, kernel.sm_count) : kernel.sm_count;
-  return std::clamp<std::int64_t>(row_tiles * columns, 1, std::int64_t{sms} * kernel.blocks_per_sm);
+  return std::clamp<std::int64_t>(row_tiles * columns, 1, usable_blocks(kernel, args));
 }
 
 }  // namespace

@@ -165,6 +165,7 @@ Problem GemmProblem::to_problem() const {
   problem.splits = splits;
   problem.dir = dir;
   problem.weights_by_pointer = weights_by_pointer;
+  problem.from = from;
   problem.flags = flags;
   return problem;
 }

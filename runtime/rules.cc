@@ -677,6 +677,17 @@ const Rule kRules[] = {
        return {fmt::format("G={} m={}: more than {} rows", f.problem.g, f.problem.m, kMaxWeightRows),
                "split the call by groups"};
      }},
+    {"wgrad.rows-fit-32-bit", problem, gemm, illegal, "TMA coordinates along a wgrad's rows are 32-bit",
+     [](const Facts& f) {
+       const Problem& p = f.problem;
+       return p.op != Operation::wgrad || p.layout != Layout::masked ||
+              round_up(p.m, 128) <= kMaxWeightRows / std::max<std::int64_t>(p.g, 1);
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("G={} m={}: more than {} rows, each group in whole 128", f.problem.g, f.problem.m,
+                           kMaxWeightRows),
+               "split the call by groups"};
+     }},
     {"weights.rows-fit-32-bit", problem, any, illegal, "TMA coordinates are 32-bit",
      [](const Facts& f) { return f.problem.n <= kMaxWeightRows / std::max<std::int64_t>(f.problem.g, 1); },
      [](const Facts& f) -> Advice {
@@ -684,7 +695,10 @@ const Rule kRules[] = {
                "split the call by groups"};
      }},
     {"weights.scales-fit-32-bit", problem, any, illegal, "scale indices are 32-bit",
-     [](const Facts& f) { return weight_scales(f.problem) <= kMaxScales; },
+     [](const Facts& f) {
+       const bool blocks = !f.problem.b || f.problem.b->granularity == Granularity::block_128x128;
+       return f.problem.op == Operation::wgrad || !blocks || weight_scales(f.problem) <= kMaxScales;
+     },
      [](const Facts& f) -> Advice {
        return {fmt::format("G={} N={} K={}: more than {} scales", f.problem.g, f.problem.n, f.problem.k, kMaxScales),
                "split the call by groups"};
@@ -705,7 +719,9 @@ const Rule kRules[] = {
      [](const Facts& f) { return wgmma_reads(*f.problem.a) && wgmma_reads(*f.problem.b); },
      [](const Facts& f) -> Advice {
        return {fmt::format("a={} b={}: not with wgmma yet", to_string(*f.problem.a), to_string(*f.problem.b)),
-               "use mn_major, block2d or block2d_t scales for speed, or a portable config"};
+               f.problem.a->granularity == Granularity::mx_1x32
+                   ? "use an mx config"
+                   : "use mn_major, block2d or block2d_t scales for speed, or a portable config"};
      }},
     {"gemm.warpgroups-1-to-3", config, gemm, illegal, "the registers of a multiprocessor hold three math warpgroups",
      [](const Facts& f) {
@@ -734,11 +750,25 @@ const Rule kRules[] = {
      [](const Facts& f) {
        const GemmConfig& c = f.gemm();
        const bool is_step = c.block_n == 16 || c.block_n == 32 || c.block_n == 64 || c.block_n == 128;
-       return !c.swapped || (is_step && c.warpgroups_n == 1 && c.cluster_m * c.cluster_n == 1 && !c.whole_tile_store);
+       const bool one_scale = c.block_m == 64 * c.warpgroups_m && c.block_m <= 128;
+       return !c.swapped ||
+              (is_step && one_scale && c.warpgroups_n == 1 && c.cluster_m * c.cluster_n == 1 && !c.whole_tile_store);
      },
      [](const Facts& f) -> Advice {
        return {fmt::format("swapped config '{}'", to_string(*f.config)),
-               "use 16, 32, 64 or 128 tokens for block_n, warpgroups along M, no cluster and no whole tiles"};
+               "use 64 or 128 weights for block_m, one warpgroup for each 64, 16, 32, 64 or 128 tokens for block_n, no "
+               "cluster and no whole tiles"};
+     }},
+    {"gemm.blocks-per-multiprocessor", config, gemm, illegal,
+     "two or three math warpgroups take the registers of a multiprocessor",
+     [](const Facts& f) {
+       const GemmConfig& c = f.gemm();
+       const int most = c.swapped ? 8 : c.warpgroups_m * c.warpgroups_n == 1 ? 2 : 1;
+       return c.blocks_per_sm >= 1 && c.blocks_per_sm <= most;
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} blocks per multiprocessor", f.gemm().blocks_per_sm),
+               "use 1; 2 with one warpgroup; up to 8 where swapped"};
      }},
     {"gemm.swapped-of-forward", config, gemm, illegal, "both operands of a wgrad have many rows",
      [](const Facts& f) { return !f.gemm().swapped || f.problem.op == Operation::gemm; },

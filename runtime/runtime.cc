@@ -193,7 +193,8 @@ std::string to_string(const OperandLayout& layout) {
   const std::string rows = layout.rows == Layout::padded
                                ? fmt::format("{}:{}", to_string(layout.rows), layout.alignment)
                                : to_string(layout.rows);
-  return fmt::format("{}/{}{}", rows, layout.columnwise ? "col/" : "", to_string(layout.scales));
+  const char* packing = layout.packing == Packing::deepgemm ? "/deepgemm" : layout.packing == Packing::te ? "/te" : "";
+  return fmt::format("{}/{}{}{}", rows, layout.columnwise ? "col/" : "", to_string(layout.scales), packing);
 }
 
 const char* version() noexcept { return OCTET_VERSION; }

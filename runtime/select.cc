@@ -114,7 +114,8 @@ Explanation explain(const Problem& problem, const DeviceFacts& device, std::int6
   for (std::size_t row = 0; row < costs.size(); ++row) explanation.candidates[row].cost_us = costs[row].value_or(0);
   const std::vector<int> choices = choices_of(problem, device, explanation.candidates);
   explanation.chosen = choices[static_cast<std::size_t>(asked)];
-  for (int index = 1, before = -1; index <= kBuckets; ++index) {
+  const int last = problem.layout == Layout::masked ? asked_bucket(problem, problem.m) : kBuckets;
+  for (int index = 1, before = -1; index <= last; ++index) {
     const int choice = choices[static_cast<std::size_t>(index)];
     if (choice == before) continue;
     explanation.breakpoints.push_back(

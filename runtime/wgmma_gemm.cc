@@ -135,9 +135,7 @@ std::int64_t grid_blocks(const GemmCall& call) {
                                               : ceil_div(call.capacity, traits.tile_rows) + call.problem.g;
   const std::int64_t units =
       row_tiles * ceil_div(ceil_div(traits.d_columns, traits.tile_columns), call.config.cluster_n);
-  const std::int64_t sms =
-      call.args.max_sms > 0 ? std::min(call.args.max_sms, kernel.sm_count) : std::int64_t{kernel.sm_count};
-  const std::int64_t resident = sms * kernel.blocks_per_sm / kernel.cluster;
+  const std::int64_t resident = usable_blocks(kernel, call.args) / kernel.cluster;
   return std::max<std::int64_t>(1, std::min(units, resident)) * kernel.cluster;
 }
 

@@ -7,7 +7,7 @@
 namespace octet {
 
 // Codes of status_text in octet/runtime.h.
-constexpr i32 kNegative = 1, kPastEnd = 2, kGoesDown = 3;
+constexpr i32 kNegative = 1, kPastEnd = 2, kGoesDown = 3, kSumPastEnd = 4, kNotWhole = 5;
 
 __device__ __forceinline__ i32 saturate(i64 value) {
   constexpr i64 kMost = 0x7fffffff;
@@ -47,14 +47,25 @@ __device__ __forceinline__ void check_splits(i32* status, const void* splits, i6
 #if OCTET_PADDED
     end = align_rows(end);
 #endif
-    if (value > limit - end) return report(status, kPastEnd, i, value, limit);
+    if (value > 0 && value > limit - end) return report(status, kSumPastEnd, i, end + value, limit);
     end += value;
 #endif
 #if OCTET_FROM_ENDS || OCTET_FROM_STARTS
+#if OCTET_PADDED
+    // Equal to where the one before ends: an empty group.
+    if (value != end && value < align_rows(end)) return report(status, kGoesDown, i, value, align_rows(end));
+#endif
+#if !OCTET_PADDED
     if (value < end) return report(status, kGoesDown, i, value, end);
+#endif
     end = value;
 #endif
+#if OCTET_MASKED || OCTET_FROM_ENDS || OCTET_FROM_STARTS
     if (end > limit) return report(status, kPastEnd, i, value, limit);
+#endif
+#if OCTET_DEEPGEMM
+    if (end % 128 != 0) return report(status, kNotWhole, i, end, 128);
+#endif
   }
 }
 

@@ -137,6 +137,7 @@ __device__ __forceinline__ LoadMaps maps_of(const abi::GemmParams& params, const
 #if OCTET_RIGHT_VECTOR
   maps.right_sf = &params.right_sf;
 #endif
+  if (blocks_of_tile(tile) == 0) return maps;  // without rows there may be none
 #if OCTET_LEFT_MAPS
   maps.left = params.left_maps + tile.group;
   acquire_map(maps.left);

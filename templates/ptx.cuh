@@ -119,7 +119,8 @@ __device__ __forceinline__ void tma_load(u32 destination, const void* map, u32 b
       : "memory");
 }
 #if OCTET_READ_ONCE
-// For what is read once: it makes room in L2 before other data does. (9.7.9.18 createpolicy)
+// For weights that few tokens meet: read once, or a few times soon after each other, they make room in L2 first.
+// (9.7.9.18 createpolicy)
 __device__ __forceinline__ u64 policy_read_once() {
   u64 policy;
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));

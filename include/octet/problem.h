@@ -138,6 +138,7 @@ struct OCTET_API GemmProblem {
   // dgrad: col, B is the columnwise copy of weights [G, K, N] that were quantized along their rows, as it lies
   Direction dir = Direction::row;
   bool weights_by_pointer = false;  // B (wgrad: D) is one tensor per group, given as G pointers
+  Packing from = Packing::octet;    // wgrad: or deepgemm, how A and B are packed
   std::uint32_t flags = 0;          // of Flag: bias, acc, fastacc, checked
   Problem to_problem() const;
 };

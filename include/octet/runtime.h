@@ -31,12 +31,15 @@ struct OCTET_API OperandLayout {
   ScaleLayout scales = ScaleLayout::mn_major;
   std::int64_t alignment = 0;  // rows; 0 unless padded
   bool columnwise = false;     // data transposed, scales along the rows
+  Packing packing = Packing::octet;
   friend bool operator==(const OperandLayout& x, const OperandLayout& y) noexcept {
-    return x.rows == y.rows && x.scales == y.scales && x.alignment == y.alignment && x.columnwise == y.columnwise;
+    return x.rows == y.rows && x.scales == y.scales && x.alignment == y.alignment && x.columnwise == y.columnwise &&
+           x.packing == y.packing;
   }
   friend bool operator!=(const OperandLayout& x, const OperandLayout& y) noexcept { return !(x == y); }
 };
-OCTET_API std::string to_string(const OperandLayout& layout);  // "packed/mn_major", "padded:128/col/col_mn_major"
+OCTET_API std::string to_string(const OperandLayout& layout);  // "packed/mn_major", "padded:128/col/col_mn_major",
+                                                               // "packed/col/col_mn_major/deepgemm"
 
 // Device pointers. `sf` is always the multiplier that dequantizes: value = fp8 * sf.
 struct OCTET_API Operand {
@@ -65,9 +68,11 @@ struct OCTET_API GemmArgs {
   Operand b;          // gemm: [G, N, K] and its scales. wgrad: columnwise [K, ld_col]
   void* d = nullptr;  // gemm: [capacity, N], tail rows are left as they were. wgrad: [G, N, K]
   const void* splits =
-      nullptr;                 // problem.splits says type and form; read by the kernel, so a graph replay sees changes
-  std::int64_t capacity = 0;   // rows that the buffers of tokens have room for; masked: 0 or G*m
-  void* workspace = nullptr;   // workspace_bytes(capacity) bytes, 256-byte aligned; may be null when that is 0
+      nullptr;                // problem.splits says type and form; read by the kernel, so a graph replay sees changes
+  std::int64_t capacity = 0;  // rows that the buffers of tokens have room for; masked: 0 or G*m
+  // workspace_bytes(capacity) bytes, 256-byte aligned; may be null when that is 0. Two launches that may overlap need
+  // two.
+  void* workspace = nullptr;
   const void* bias = nullptr;  // +bias: [G, N] of type problem.d
   float alpha = 1;
   float beta = 1;  // of +acc

@@ -78,9 +78,10 @@ struct OCTET_API GemmArgs {
   float beta = 1;  // of +acc
   // Elements from one row to the next; 0: no gaps. Rows of a and b start at multiples of 16 bytes, those of d too.
   std::int64_t a_stride = 0, b_stride = 0, d_stride = 0;
-  Pointers b_data, b_sf;  // w=pointers of a gemm, instead of b.data and b.sf: [N, K] and its scales, each its own
-  Pointers d_data;        // w=pointers of a wgrad, instead of d: [N, K] each
-  int max_sms = 0;        // multiprocessors that the launch may take; 0: all
+  Pointers b_data = {},
+           b_sf = {};    // w=pointers of a gemm, instead of b.data and b.sf: [N, K] and its scales, each its own
+  Pointers d_data = {};  // w=pointers of a wgrad, instead of d: [N, K] each
+  int max_sms = 0;       // multiprocessors that the launch may take; 0: all
   // The kernel may start before the one before it in the stream has ended, and waits for it before it reads or writes
   // (programmatic dependent launch).
   bool programmatic = false;

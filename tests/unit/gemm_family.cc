@@ -308,7 +308,12 @@ TEST_CASE("checked: what the device found reads as a sentence") {
   CHECK(octet::status_text(negative) == "splits[3] is -5: no size is negative");
   CHECK(octet::status_text(past) ==
         "splits[7] is 4100, past the 4096 rows of the buffers (capacity, or max_m of masked)");
-  CHECK(octet::status_text(down) == "splits[2] is 10, before 20: ends and starts never go down");
+  CHECK(octet::status_text(down) ==
+        "splits[2] is 10, before 20: ends and starts never go down, and groups start where they may");
+  CHECK(octet::status_text({4, 1, 118, 100}) ==
+        "splits[1] lets its group end at row 118, past the 100 rows of the buffers (capacity)");
+  CHECK(octet::status_text({5, 0, 100, 128}) ==
+        "splits[0] lets its group end at row 100, no multiple of 128, as DeepGEMM's packing has them");
 }
 
 TEST_CASE("workspace: maps and pointers of w=pointers, and maps of DeepGEMM's blocks") {

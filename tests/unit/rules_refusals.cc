@@ -239,6 +239,8 @@ const std::vector<Case>& cases() {
        "N=24"},
       {"quantize.masked g1024 m2097152 c64" + kTokens, "masked.rows-fit-32-bit", illegal, "G=1024 m=2097152"},
       {"gemm.packed g1024 n2097152 k64" + kPair, "weights.rows-fit-32-bit", illegal, "G=1024 N=2097152"},
+      {"wgrad.masked g1023 m2099201 n16 k16 a=e4m3:tensor b=e4m3:tensor d=bf16", "wgrad.rows-fit-32-bit", illegal,
+       "G=1023 m=2099201"},
       {"quantize.uniform g1024 n2000000 k16777216" + kBlocks, "weights.scales-fit-32-bit", illegal, "scales"},
   };
   return all;

@@ -96,9 +96,8 @@ void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, st
   if (has_splits(problem)) require_splits(kernel, args.splits);
   if (problem.has(Flag::bias)) require_pointer(kernel, "bias", args.bias, 16);
   if (problem.has(Flag::checked)) require_pointer(kernel, "status", args.status, 16);
-  if (args.max_sms < 0 || (args.max_sms > 0 && args.max_sms < kernel.cluster)) {
-    refuse(problem, fmt::format("max_sms is {}; give 0 for all multiprocessors, or at least the {} of a cluster",
-                                args.max_sms, kernel.cluster));
+  if (args.max_sms < 0) {
+    refuse(problem, fmt::format("max_sms is {}; give 0 for all multiprocessors, or how many", args.max_sms));
   }
   if (wgrad && wgrad_row_length(problem, rows) > kMaxRowLength) {
     refuse(problem,

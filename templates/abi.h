@@ -45,7 +45,7 @@ struct MapParams {
   const void** table;           // [G]
   const void* const* pointers;  // [G] on the device; null: `values`
   int first, count;             // groups
-  // DeepGEMM's packing: one block [operand_rows][rows of the group] per group, end to end.
+  // DeepGEMM's packing: one block [operand_rows][rows of the group] per group, end to end; null `data`: as above.
   const void* data;
   long long operand_rows;
   const void* splits;

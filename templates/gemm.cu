@@ -386,27 +386,26 @@ extern "C" __global__ void OCTET_POINTERS_ENTRY(const __grid_constant__ octet::a
   for (i32 i = threadIdx.x; i < params.count; i += blockDim.x) {
     const i32 group = params.first + i;
 #if OCTET_DEEPGEMM
-    // A group's block is [rows of the operand][rows of the group, a multiple of 128].
-    const i64 before = static_cast<i64>(table.first_block[group]) * 128;
-    // Within the buffer, also where a group is not what it should be.
-    const i32 rows =
-        static_cast<i32>(min(static_cast<i64>(table.blocks[group]) * 128, max(params.capacity - before, 0LL)));
-    const void* address = static_cast<const u8*>(params.data) + before * params.operand_rows;
-#endif
-#if !OCTET_DEEPGEMM
-    const void* address = params.pointers != nullptr ? params.pointers[group] : params.values[i];
-    if (params.maps == nullptr) {
-      params.table[group] = address;
+    if (params.data != nullptr) {
+      // A group's block is [rows of the operand][rows of the group, a multiple of 128]; within the buffer, also where a
+      // group is not what it should be.
+      const i64 before = static_cast<i64>(table.first_block[group]) * 128, left = params.capacity - before;
+      const i32 rows = static_cast<i32>(min(static_cast<i64>(table.blocks[group]) * 128, max(left, 0LL)));
+      abi::TensorMap* map = params.maps + group;
+      *map = params.base;
+      set_map_address(map, static_cast<const u8*>(params.data) + before * params.operand_rows);
+      // An empty group's map is never used, and rows of no bytes are none.
+      if (rows > 0) set_map_rows(map, static_cast<u32>(rows), static_cast<u64>(rows));
       continue;
     }
 #endif
-    abi::TensorMap* map = params.maps + group;
-    *map = params.base;
-    set_map_address(map, address);
-#if OCTET_DEEPGEMM
-    // An empty group's map is never used, and rows of no bytes are none.
-    if (rows > 0) set_map_rows(map, static_cast<u32>(rows), static_cast<u64>(rows));
-#endif
+    const void* address = params.pointers != nullptr ? params.pointers[group] : params.values[i];
+    if (params.maps == nullptr) {
+      params.table[group] = address;
+    } else {
+      params.maps[group] = params.base;
+      set_map_address(params.maps + group, address);
+    }
   }
   publish_maps();
 }

@@ -81,7 +81,7 @@ struct OCTET_API GemmArgs {
   Pointers b_data = {},
            b_sf = {};    // w=pointers of a gemm, instead of b.data and b.sf: [N, K] and its scales, each its own
   Pointers d_data = {};  // w=pointers of a wgrad, instead of d: [N, K] each
-  int max_sms = 0;       // multiprocessors that the launch may take; 0: all
+  int max_sms = 0;  // multiprocessors that the launch may take, but never less than a cluster of the config; 0: all
   // The kernel may start before the one before it in the stream has ended, and waits for it before it reads or writes
   // (programmatic dependent launch).
   bool programmatic = false;

@@ -63,7 +63,7 @@ struct Impossible {
 // 162 rows of 3 groups.
 std::vector<Impossible> impossible_splits() {
   return {{"i64", {5, -7, 1}, {"splits[1]", "-7"}},
-          {"i32", {100, 100, 1}, {"splits[1]", "100"}},
+          {"i32", {100, 100, 1}, {"splits[1]", "200", "162"}},
           {"i64", {std::int64_t{1} << 30, 1, 1}, {"splits[0]", "1073741824"}},
           {"i32/ends", {50, 40, 60}, {"splits[1]", "40"}},
           {"i32/ends", {50, 60, 163}, {"splits[2]", "163"}},

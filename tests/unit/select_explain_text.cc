@@ -35,7 +35,7 @@ TEST_CASE("what removed many candidates is said once, in short lines, behind tho
   const std::string text =
       to_text(octet::explain(Problem::parse("gemm.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:32x32 d=bf16")));
   INFO(text);
-  const std::string message = "  a=e4m3:1x32 b=e4m3:32x32: not with wgmma yet (rule gemm.wgmma-scales); use mn_major, ";
+  const std::string message = "  a=e4m3:1x32 b=e4m3:32x32: not with wgmma yet (rule gemm.wgmma-scales); use an mx ";
   const auto at = text.find(message);
   REQUIRE(at != std::string::npos);
   CHECK(text.find(message, at + 1) == std::string::npos);

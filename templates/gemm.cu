@@ -380,7 +380,9 @@ extern "C" __global__ void OCTET_POINTERS_ENTRY(const __grid_constant__ octet::a
   wait_for_earlier_kernels();
 #if OCTET_DEEPGEMM
   __shared__ BlockTable table;
-  if (threadIdx.x < 32) build_block_table(table, params.splits, params.capacity, threadIdx.x);
+  if (params.data != nullptr && threadIdx.x < 32) {
+    build_block_table(table, params.splits, params.capacity, threadIdx.x);
+  }
   __syncthreads();
 #endif
   for (i32 i = threadIdx.x; i < params.count; i += blockDim.x) {

@@ -121,7 +121,9 @@ FUZZ = re.compile(r"^fuzz: (\d+) problems accepted, (\d+) refused; OCTET_FUZZ_SE
 
 def coverage(work):
     """What the tests print beside their reports: cells of recipe, direction and activation, and the fuzzer's draws."""
-    logs = "\n".join(read(path) for path in sorted(work.glob("tests*.log")))
+    # Catch2 2 puts what a test prints into its report, Catch2 3 leaves it where it was printed.
+    paths = sorted([*work.glob("tests*.log"), *work.glob("tests*.xml")])
+    logs = "\n".join(read(path) for path in paths)
     cells = {name: {"accepted": int(accepted), "refused": int(refused)} for name, accepted, refused in CELLS.findall(logs)}
     draws = FUZZ.findall(logs)
     fuzz = {"problems": sum(int(draw[0]) for draw in draws), "refused": sum(int(draw[1]) for draw in draws),

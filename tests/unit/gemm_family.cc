@@ -378,3 +378,22 @@ TEST_CASE("shared memory: a whole tile of f32 is twice one of bf16") {
             octet::gemm_shared_memory_bytes(Problem::parse(text + "bf16"), config) ==
         64 * 256 * 2);
 }
+
+TEST_CASE("family: how an operand is packed is part of its layout, and of its text") {
+  const octet::OperandLayout own{octet::Layout::packed, octet::ScaleLayout::col_mn_major, 0, true};
+  octet::OperandLayout blocks = own;
+  blocks.packing = octet::Packing::deepgemm;
+  CHECK(blocks != own);
+  CHECK(octet::to_string(own) == "packed/col/col_mn_major");
+  CHECK(octet::to_string(blocks) == "packed/col/col_mn_major/deepgemm");
+}
+
+TEST_CASE("family: what is expected of a masked group is at most what it has room for") {
+  const Problem problem = Problem::parse("gemm.masked g3 m7 n576 k512 a=e4m3:1x128 b=e4m3:128x128 d=bf16");
+  const std::string unsaid = octet::to_text(octet::explain(problem));
+  CHECK(unsaid.find("not said, counts as 7 rows per group") != std::string::npos);
+  const std::string said = octet::to_text(octet::explain(problem, {}, 5000));
+  CHECK(said.find("7 rows per group, as masked groups have no more") != std::string::npos);
+  const octet::Explanation explanation = octet::explain(problem);
+  REQUIRE(explanation.breakpoints.size() == 1);
+}

@@ -1,20 +1,20 @@
-// The GEMM's model:
+// The wgmma GEMM's model. All times are in microseconds; rows of a tile are rows of D.
 //
-//   tile    = 2 * block_m * block_n * up(K, 128) / (the candidate's rate of one multiprocessor) + the candidate's
-//   overhead waves   = clusters of work / clusters that run at once, rounded up; where the total is not known exactly,
-//   the mean of
-//             that over what the total may be, so that the choice does not flap with it
-//   weights = G * N * K bytes * copies / rate; copies = 2 where several row tiles of a group read the same weights on
-//             their own, since L2 has two halves and each fetches its own copy; 1 where a cluster along M shares them
-//   memory  = weights, tokens and output once each / DRAM bandwidth, and more where the last wave is not full
-//   cost    = launch + max(tile * waves + weights, memory) + 0.01 * tile * waves
+//   tile     2 * block_m * block_n * K / rate of one multiprocessor + overhead of a tile; both are of the candidate's
+//            row. Of wgrad K is the rows of a group
+//   waves    clusters of work / clusters that run at once, rounded up; where the sum of the groups' rows is not known
+//            exactly, the mean of that over what it may be, so that the choice does not flap with it
+//   weights  G * N * K bytes * copies / rate into L2. copies: 2 where several row tiles of a group read the same
+//            weights on their own, since L2 has two halves and each fetches its own; 1 where a cluster along M shares
+//            them; of swapped configs the term is 0
+//   memory   weights, tokens and output once each at the share of DRAM's bandwidth that the candidate reaches, longer
+//            where the last wave is not full; or, of swapped configs, every tile's read of its weights from L2
+//   cost     launch + max(tile * waves + weights, memory) + 0.01 * tile * waves; the last term ranks configs when
+//            memory alone decides
 //
-// The last term ranks configs when memory alone decides. A tile costs the same with few valid rows as when full: time
-// follows the number of tiles, since each loads its whole block of B. The constants started as a least-squares fit of
-// the benchmark's config sweep on an H200 (octet-bench --config-sweep) and were then set by hand so that the right
-// config wins: on the 12 rows of the packed table the choice is within 6.3 % of the fastest config that was measured.
-// As times they are rougher: 0.90 to 1.31 of the measured ones over all configs, the tail being 64x128, which does not
-// win there.
+// A tile costs the same with few valid rows as when full, since it loads its whole block of weights: time follows the
+// number of tiles. The constants began as a least-squares fit of the benchmark's config sweep on an H200 (octet-bench
+// --config-sweep) and were then set by hand so that the right config wins. They rank configs; as times they are rough.
 #include "runtime/cost.h"
 
 #include <algorithm>

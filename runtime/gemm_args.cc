@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::int64_t kMaxRowLength = 2147483135;  // of columnwise operands: TMA coordinates are 32-bit
 
-bool is_wgrad(const Problem& problem) { return problem.op == Operation::wgrad; }
-
 [[noreturn]] void refuse(const Problem& problem, const std::string& what) {
   throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", problem.to_string(), what));
 }

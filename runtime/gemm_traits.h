@@ -1,4 +1,4 @@
-// What follows from a GEMM problem and its config about how the wgmma kernel works. One place, so that rendering,
+// What follows from a GEMM problem, and from its config about how the wgmma kernel works. One place, so that rendering,
 // launching and sizes agree.
 #pragma once
 
@@ -8,6 +8,11 @@
 #include "octet/spec.h"
 
 namespace octet {
+
+// What the wgmma, MXFP8 and portable kernels do: both operations multiply.
+constexpr bool is_gemm(Operation op) noexcept { return op == Operation::gemm || op == Operation::wgrad; }
+inline bool is_gemm(const Problem& problem) noexcept { return is_gemm(problem.op); }
+inline bool is_wgrad(const Problem& problem) noexcept { return problem.op == Operation::wgrad; }
 
 // One TMA box or two of scales that lie along an operand's rows; 0 boxes: the operand has none.
 struct ScaleBoxes {

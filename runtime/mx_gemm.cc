@@ -18,8 +18,6 @@ namespace {
 constexpr int kStageK = 64;  // elements along K of a stage
 constexpr int kWorkspaceAlignment = 256;
 
-bool is_wgrad(const Problem& problem) { return problem.op == Operation::wgrad; }
-
 // A as bf16: its rows, and elements from one to the next.
 struct Wide {
   std::int64_t rows, stride;

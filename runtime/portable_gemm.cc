@@ -7,6 +7,7 @@
 #include "octet/error.h"
 #include "octet/layout.h"
 #include "runtime/gemm_args.h"
+#include "runtime/gemm_traits.h"
 #include "runtime/integers.h"
 #include "runtime/launch.h"
 #include "runtime/portable_traits.h"
@@ -14,8 +15,6 @@
 
 namespace octet {
 namespace {
-
-bool is_wgrad(const Problem& problem) { return problem.op == Operation::wgrad; }
 
 // Where the kernel finds the pointers; those on the host are written to the workspace's part `index`.
 const void* const* place_pointers(const LoadedKernel& kernel, const Pointers& pointers, const GemmArgs& args, int index,

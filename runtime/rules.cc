@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "octet/layout.h"
+#include "runtime/gemm_traits.h"
 #include "runtime/integers.h"
 #include "runtime/problem_items.h"
 #include "runtime/quantize_traits.h"
@@ -162,8 +163,6 @@ std::string kind_of(const Problem& problem) {
 }
 
 // ---- Pieces of predicates and messages.
-
-bool is_gemm(Operation op) { return op == Operation::gemm || op == Operation::wgrad; }
 
 // Whether a GEMM multiplies operands of these granularities. Of wgrad both lie along the tokens.
 bool is_pair(Operation op, Granularity a, Granularity b) {

@@ -10,6 +10,7 @@
 #include "octet/explain.h"
 #include "runtime/builder.h"
 #include "runtime/cost.h"
+#include "runtime/gemm_traits.h"
 #include "runtime/launch.h"
 #include "runtime/module.h"
 #include "runtime/mx_gemm.h"
@@ -39,7 +40,6 @@ struct WarmHash {
 
 using LoadedPtr = std::shared_ptr<const LoadedKernel>;
 
-bool is_gemm(const Problem& problem) { return problem.op == Operation::gemm || problem.op == Operation::wgrad; }
 bool is_quantizer(const Problem& problem) {
   return problem.op == Operation::quantize || problem.op == Operation::activation;
 }

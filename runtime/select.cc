@@ -6,12 +6,11 @@
 #include "octet/explain.h"
 #include "runtime/candidates.h"
 #include "runtime/cost.h"
+#include "runtime/gemm_traits.h"
 #include "runtime/rules.h"
 
 namespace octet {
 namespace {
-
-bool is_gemm(const Problem& problem) { return problem.op == Operation::gemm || problem.op == Operation::wgrad; }
 
 // Whether the configs of the kernel that is made for sm_90a are among the candidates, in front of the portable ones.
 bool has_wgmma_configs(const Problem& problem, const DeviceFacts& device) {
@@ -87,10 +86,6 @@ std::vector<Candidate> checked_candidates(const Problem& problem, const DeviceFa
                                                 problem.to_string(), to_string(last.spec.config), last.refused->message,
                                                 problem.to_string()));
 }
-
-}  // namespace
-
-namespace {
 
 // The bucket that a choice is made for: a masked group has at most max_m rows, whatever is said or not.
 int asked_bucket(const Problem& problem, std::int64_t expected_m) {

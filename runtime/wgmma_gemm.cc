@@ -11,7 +11,6 @@
 namespace octet {
 namespace {
 
-bool is_wgrad(const Problem& problem) { return problem.op == Operation::wgrad; }
 bool is_deepgemm(const Problem& problem) { return problem.from == Packing::deepgemm; }
 bool has_maps(const Problem& problem) { return problem.weights_by_pointer || is_deepgemm(problem); }
 

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "octet/error.h"
-#include "runtime/gemm_traits.h"
 #include "runtime/launch.h"
 #include "runtime/quantize_traits.h"
 
@@ -67,15 +66,15 @@ void require_pointers(const LoadedKernel& kernel, const char* name, const Pointe
 
 }  // namespace
 
-GemmStrides gemm_strides(const Problem& problem, const GemmArgs& args, std::int64_t rows) {
-  const bool wgrad = is_wgrad(problem);
-  const std::int64_t inner = wgrad ? wgrad_row_length(problem, rows) : problem.k;
-  return {stride_of(problem, "a_stride", args.a_stride, inner, 1),
-          stride_of(problem, "b_stride", args.b_stride, inner, 1),
-          stride_of(problem, "d_stride", args.d_stride, wgrad ? problem.k : problem.n, size_bytes(*problem.d))};
+GemmStrides gemm_strides(const Problem& problem, const GemmArgs& args, const InnerExtent& inner) {
+  return {
+      stride_of(problem, "a_stride", args.a_stride, inner.elements, 1),
+      stride_of(problem, "b_stride", args.b_stride, inner.elements, 1),
+      stride_of(problem, "d_stride", args.d_stride, is_wgrad(problem) ? problem.k : problem.n, size_bytes(*problem.d))};
 }
 
-void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
+void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows,
+                            const InnerExtent& inner) {
   const Problem& problem = kernel.spec.problem;
   const bool wgrad = is_wgrad(problem), pointers = problem.weights_by_pointer;
   if (rows > 0) require_tokens(kernel, "a.data", "a.sf", args.a);
@@ -97,7 +96,7 @@ void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, st
   if (args.max_sms < 0) {
     refuse(problem, fmt::format("max_sms is {}; give 0 for all multiprocessors, or how many", args.max_sms));
   }
-  if (wgrad && wgrad_row_length(problem, rows) > kMaxRowLength) {
+  if (wgrad && inner.elements > kMaxRowLength) {
     refuse(problem,
            fmt::format("capacity is {}: with each group in whole 128 rows, more than {}; split the call by groups",
                        rows, kMaxRowLength));

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "octet/runtime.h"
+#include "runtime/gemm_traits.h"
 #include "runtime/module.h"
 
 namespace octet {
@@ -12,12 +13,13 @@ namespace octet {
 struct GemmStrides {
   std::int64_t a, b, d;
 };
-// `rows`: of the buffers of tokens. Throws Error{invalid_argument} for one that is too small, or that breaks the
-// alignment of rows.
-GemmStrides gemm_strides(const Problem& problem, const GemmArgs& args, std::int64_t rows);
+// Throws Error{invalid_argument} for one that is too small, or that breaks the alignment of rows.
+GemmStrides gemm_strides(const Problem& problem, const GemmArgs& args, const InnerExtent& inner);
 
-// Throws Error{invalid_argument} naming the argument, for everything but layouts and the workspace.
-void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows);
+// Throws Error{invalid_argument} naming the argument, for everything but layouts, strides and the workspace. `rows`: of
+// the buffers of tokens, which `inner` is made from.
+void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows,
+                            const InnerExtent& inner);
 
 // Persistent blocks that a launch may have at a time: all that are resident, or with max_sms as many as it says, since
 // nothing keeps several of them on one multiprocessor.

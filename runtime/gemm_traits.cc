@@ -51,12 +51,10 @@ GemmTraits::GemmTraits(const Problem& problem, const GemmConfig& config) {
   tile_columns = swapped ? config.block_m : config.block_n;
 }
 
-std::int64_t wgrad_row_length(const Problem& problem, std::int64_t capacity) {
-  return quantize_shape(a_producer(problem), capacity).ld_col;
-}
-
-std::int64_t wgrad_blocks(const Problem& problem, std::int64_t capacity) {
-  return quantize_shape(a_producer(problem), capacity).row_blocks;
+InnerExtent inner_extent(const Problem& problem, std::int64_t capacity) {
+  if (!is_wgrad(problem)) return {problem.k, ceil_div(problem.k, 128)};
+  const QuantizeShape shape = quantize_shape(a_producer(problem), capacity);
+  return {shape.ld_col, shape.row_blocks};
 }
 
 }  // namespace octet

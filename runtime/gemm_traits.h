@@ -46,9 +46,11 @@ struct GemmTraits {
   std::int64_t tile_rows = 0, tile_columns = 0;  // of D
 };
 
-// Blocks of 128 along K that the operands of a wgrad have room for.
-std::int64_t wgrad_blocks(const Problem& problem, std::int64_t capacity);
-// Row length of the columnwise operands of a wgrad, in elements.
-std::int64_t wgrad_row_length(const Problem& problem, std::int64_t capacity);
+// What a GEMM sums over, as A and B lie: elements of a row without its stride, and blocks of 128 of them that scales
+// have room for. `capacity`: rows of the buffers of tokens, which is what the operands of a wgrad depend on.
+struct InnerExtent {
+  std::int64_t elements = 0, blocks = 0;
+};
+InnerExtent inner_extent(const Problem& problem, std::int64_t capacity);
 
 }  // namespace octet

@@ -22,8 +22,8 @@ constexpr int kWorkspaceAlignment = 256;
 struct Wide {
   std::int64_t rows, stride;
 };
-Wide wide_of(const Problem& problem, std::int64_t rows) {
-  if (is_wgrad(problem)) return {std::min(problem.n, problem.k), wgrad_row_length(problem, rows)};
+Wide wide_of(const Problem& problem, std::int64_t rows, const InnerExtent& inner) {
+  if (is_wgrad(problem)) return {std::min(problem.n, problem.k), inner.elements};
   return {rows, round_up(problem.k, 128)};
 }
 
@@ -38,22 +38,21 @@ GemmArgs view_of(const LoadedKernel& kernel, GemmArgs args) {
   return args;
 }
 
-abi::MxGemmParams make_params(const LoadedKernel& kernel, const GemmArgs& original, std::int64_t rows) {
+abi::MxGemmParams make_params(const LoadedKernel& kernel, const GemmArgs& original, std::int64_t rows,
+                              const InnerExtent& inner, const Wide& wide) {
   const GemmArgs args = view_of(kernel, original);
   const Problem& problem = kernel.spec.problem;
   const auto& config = std::get<MxConfig>(kernel.spec.config);
   const bool wgrad = is_wgrad(problem), turns = mx_turns(problem);
-  const Wide wide = wide_of(problem, rows);
-  const std::int64_t inner = wgrad ? wide.stride : problem.k;
   const std::int64_t left_rows = wgrad ? std::max(problem.n, problem.k) : problem.g * problem.n;
   abi::MxGemmParams params{};
-  const GemmStrides strides = gemm_strides(problem, original, rows);
+  const GemmStrides strides = gemm_strides(problem, original, inner);
   params.a_stride = turns ? strides.b : strides.a;
   params.b_stride = turns ? strides.a : strides.b;
   params.d_stride = strides.d;
   params.wide_stride = wide.stride;
-  params.left = encode_tensor_map(
-      {or_d(args.b.data, args), MapElement::byte, left_rows, inner, params.b_stride, config.block_m, kStageK, false});
+  params.left = encode_tensor_map({or_d(args.b.data, args), MapElement::byte, left_rows, inner.elements,
+                                   params.b_stride, config.block_m, kStageK, false});
   params.right = encode_tensor_map({or_d(args.workspace, args), MapElement::bf16, wide.rows, wide.stride, wide.stride,
                                     config.block_n, kStageK, true});
   params.a = static_cast<const unsigned char*>(args.a.data);
@@ -85,9 +84,8 @@ std::int64_t grid_blocks(const LoadedKernel& kernel, const GemmArgs& args, std::
 }
 
 // Blocks of the pass, whose warps take 16 rows by 128 elements at a time.
-std::int64_t pass_blocks(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
+std::int64_t pass_blocks(const LoadedKernel& kernel, const GemmArgs& args, const Wide& wide) {
   constexpr int kPerSm = 3;
-  const Wide wide = wide_of(kernel.spec.problem, rows);
   const std::int64_t items = (ceil_div(wide.rows, 16) + kernel.spec.problem.g) * (wide.stride / 128);
   return std::clamp<std::int64_t>(ceil_div(items, kernel.threads / 32), 1,
                                   args.max_sms > 0 ? args.max_sms : std::int64_t{kernel.sm_count} * kPerSm);
@@ -96,7 +94,8 @@ std::int64_t pass_blocks(const LoadedKernel& kernel, const GemmArgs& args, std::
 }  // namespace
 
 std::int64_t mx_workspace_bytes(const Problem& problem, std::int64_t capacity) {
-  const Wide wide = wide_of(problem, buffer_rows(problem, capacity));
+  const std::int64_t rows = buffer_rows(problem, capacity);
+  const Wide wide = wide_of(problem, rows, inner_extent(problem, rows));
   return round_up(wide.rows * wide.stride * 2, kWorkspaceAlignment);
 }
 
@@ -105,12 +104,14 @@ void launch_mx(const LoadedKernel& kernel, const GemmArgs& args, Stream stream) 
   require_layout(kernel, "a", args.a.layout, kernel.a);
   require_layout(kernel, "b", args.b.layout, kernel.b);
   if (rows == 0 && !is_wgrad(kernel.spec.problem)) return;  // nothing to read or write
-  require_gemm_arguments(kernel, args, rows);
+  const InnerExtent inner = inner_extent(kernel.spec.problem, rows);
+  const Wide wide = wide_of(kernel.spec.problem, rows, inner);
+  require_gemm_arguments(kernel, args, rows, inner);
   if (rows > 0) require_pointer(kernel, "workspace", args.workspace, kWorkspaceAlignment);
   const LaunchScope scope(kernel, stream);  // encoding tensor maps wants a context too
-  abi::MxGemmParams params = make_params(kernel, args, rows);
+  abi::MxGemmParams params = make_params(kernel, args, rows, inner, wide);
   if (rows > 0) {
-    launch_pass(kernel, kernel.passes.front(), pass_blocks(kernel, args, rows), &params, stream, args.programmatic);
+    launch_pass(kernel, kernel.passes.front(), pass_blocks(kernel, args, wide), &params, stream, args.programmatic);
   }
   // After a pass it may start while the last blocks of that end, and waits before it reads the workspace or writes. The
   // splits it reads at once: the pass itself has waited for whoever made them.

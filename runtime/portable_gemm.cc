@@ -31,8 +31,9 @@ const void* const* place_pointers(const LoadedKernel& kernel, const Pointers& po
   return to;
 }
 
-abi::PortableGemmParams make_params(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows) {
-  const GemmStrides strides = gemm_strides(kernel.spec.problem, args, rows);
+abi::PortableGemmParams make_params(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows,
+                                    const InnerExtent& inner) {
+  const GemmStrides strides = gemm_strides(kernel.spec.problem, args, inner);
   abi::PortableGemmParams params{};
   params.a = args.a.data, params.a_sf = args.a.sf;
   params.b = args.b.data, params.b_sf = args.b.sf;
@@ -81,10 +82,11 @@ void launch_portable(const LoadedKernel& kernel, const GemmArgs& args, Stream st
     require_layout(kernel, "b", args.b.layout, kernel.b);
   }
   if (rows == 0 && !is_wgrad(kernel.spec.problem)) return;
-  require_gemm_arguments(kernel, args, rows);
+  const InnerExtent inner = inner_extent(kernel.spec.problem, rows);
+  require_gemm_arguments(kernel, args, rows, inner);
   const bool copies = args.b_data.host != nullptr || args.b_sf.host != nullptr || args.d_data.host != nullptr;
   if (kernel.spec.problem.weights_by_pointer && copies) require_pointer(kernel, "workspace", args.workspace, 256);
-  abi::PortableGemmParams params = make_params(kernel, args, rows);
+  abi::PortableGemmParams params = make_params(kernel, args, rows, inner);
   const LaunchScope scope(kernel, stream);
   if (kernel.spec.problem.weights_by_pointer) add_pointers(kernel, args, params, stream);
   launch_pass(kernel, kernel.kernel, grid_blocks(kernel, args, rows), &params, stream,

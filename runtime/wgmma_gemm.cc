@@ -151,11 +151,12 @@ void launch_wgmma(const LoadedKernel& kernel, const GemmArgs& args, Stream strea
   require_layout(kernel, "a", args.a.layout, kernel.a);
   if (!problem.weights_by_pointer || is_wgrad(problem)) require_layout(kernel, "b", args.b.layout, kernel.b);
   if (capacity == 0 && !is_wgrad(problem)) return;
-  require_gemm_arguments(kernel, args, capacity);
+  const InnerExtent inner = inner_extent(problem, capacity);
+  require_gemm_arguments(kernel, args, capacity, inner);
   if (has_maps(problem)) require_pointer(kernel, "workspace", args.workspace, 256);
   const auto& config = std::get<GemmConfig>(kernel.spec.config);
   const GemmCall call{
-      kernel, problem, config, args, GemmTraits(problem, config), capacity, gemm_strides(problem, args, capacity)};
+      kernel, problem, config, args, GemmTraits(problem, config), capacity, inner, gemm_strides(problem, args, inner)};
   const LaunchScope scope(kernel, stream);  // encoding tensor maps wants a context too
   abi::GemmParams params = make_params(call);
   if (has_maps(problem)) add_maps(call, params, stream);

@@ -31,40 +31,35 @@ MatrixView vector_view(const GemmCall& call, const void* sf, std::int64_t blocks
 }  // namespace
 
 MatrixView a_view(const GemmCall& call, int box_rows) {
-  const std::int64_t columns = call.traits.wgrad ? wgrad_row_length(call.problem, call.capacity) : call.problem.k;
-  return data_view(call, call.args.a.data, call.traits.wgrad ? call.problem.n : call.capacity, columns, call.strides.a,
-                   box_rows);
+  return data_view(call, call.args.a.data, call.traits.wgrad ? call.problem.n : call.capacity, call.inner.elements,
+                   call.strides.a, box_rows);
 }
 
 MatrixView b_view(const GemmCall& call, int box_rows) {
   const Problem& problem = call.problem;
-  const std::int64_t columns = call.traits.wgrad ? wgrad_row_length(problem, call.capacity) : problem.k;
   // With pointers each group has a map of its own.
   const std::int64_t weights = problem.weights_by_pointer ? problem.n : problem.g * problem.n;
-  return data_view(call, call.args.b.data, call.traits.wgrad ? problem.k : weights, columns, call.strides.b, box_rows);
+  return data_view(call, call.args.b.data, call.traits.wgrad ? problem.k : weights, call.inner.elements, call.strides.b,
+                   box_rows);
 }
 
 MatrixView sfa_view(const GemmCall& call, int box_rows) {
   const Problem& problem = call.problem;
-  const std::int64_t blocks_k = ceil_div(problem.k, 128);
-  if (call.traits.wgrad) {
-    return vector_view(call, call.args.a.sf, wgrad_blocks(problem, call.capacity), problem.n, box_rows);
-  }
-  if (call.traits.masked) return vector_view(call, call.args.a.sf, problem.g * blocks_k, problem.m, box_rows);
-  return vector_view(call, call.args.a.sf, blocks_k, call.capacity, box_rows);
+  const std::int64_t blocks = call.inner.blocks;
+  if (call.traits.wgrad) return vector_view(call, call.args.a.sf, blocks, problem.n, box_rows);
+  if (call.traits.masked) return vector_view(call, call.args.a.sf, problem.g * blocks, problem.m, box_rows);
+  return vector_view(call, call.args.a.sf, blocks, call.capacity, box_rows);
 }
 
 MatrixView sfb_view(const GemmCall& call, int box_rows) {
   const Problem& problem = call.problem;
-  const std::int64_t blocks_k = ceil_div(problem.k, 128);
-  if (call.traits.wgrad) {
-    return vector_view(call, call.args.b.sf, wgrad_blocks(problem, call.capacity), problem.k, box_rows);
-  }
-  if (problem.weights_by_pointer) return vector_view(call, call.args.b.sf, blocks_k, problem.n, box_rows);
+  const std::int64_t blocks = call.inner.blocks;
+  if (call.traits.wgrad) return vector_view(call, call.args.b.sf, blocks, problem.k, box_rows);
+  if (problem.weights_by_pointer) return vector_view(call, call.args.b.sf, blocks, problem.n, box_rows);
   if (problem.dir == Direction::col) {
-    return vector_view(call, call.args.b.sf, problem.g * blocks_k, problem.n, box_rows);
+    return vector_view(call, call.args.b.sf, problem.g * blocks, problem.n, box_rows);
   }
-  return vector_view(call, call.args.b.sf, blocks_k, problem.g * problem.n, box_rows);
+  return vector_view(call, call.args.b.sf, blocks, problem.g * problem.n, box_rows);
 }
 
 MatrixView d_view(const GemmCall& call) {

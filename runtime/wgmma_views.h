@@ -19,6 +19,7 @@ struct GemmCall {
   const GemmArgs& args;
   GemmTraits traits;
   std::int64_t capacity;
+  InnerExtent inner;
   GemmStrides strides;
 
   // A map needs an address, also where nothing is read through it.

@@ -22,7 +22,7 @@
 
 #include "octet/layout.h"
 #include "runtime/integers.h"
-#include "runtime/shared_memory.h"
+#include "runtime/mx_traits.h"
 
 namespace octet {
 namespace {

@@ -8,6 +8,7 @@
 #include "octet/error.h"
 #include "octet/layout.h"
 #include "runtime/driver.h"
+#include "runtime/mx_traits.h"
 #include "runtime/quantize_traits.h"
 #include "runtime/shared_memory.h"
 

@@ -8,7 +8,7 @@
 #include "runtime/gemm_traits.h"
 #include "runtime/integers.h"
 #include "runtime/launch.h"
-#include "runtime/shared_memory.h"
+#include "runtime/mx_traits.h"
 #include "runtime/tensor_map.h"
 #include "templates/abi.h"
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/mx_traits.h"
 #include "runtime/render_parts.h"
 #include "runtime/shared_memory.h"
 

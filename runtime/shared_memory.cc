@@ -1,9 +1,9 @@
 #include "runtime/shared_memory.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "runtime/gemm_traits.h"
+#include "runtime/mx_traits.h"
 #include "runtime/portable_traits.h"
 
 namespace octet {
@@ -15,21 +15,20 @@ std::int64_t align(std::int64_t value, std::int64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-// A table of the groups that have work, or for wgrad of where each group lies.
-std::int64_t group_table_bytes(const GemmTraits& traits, std::int64_t groups) {
-  return traits.wgrad ? 8 * groups : align(8 + 14 * groups, 4);
+// GroupTable of templates/groups.cuh: of each group that has work its first unit, its rows, its number and, where the
+// kernel counts them, the 32-row blocks before it.
+std::int64_t group_table_bytes(std::int64_t groups, bool sub_blocks = false) {
+  return align(8 + (sub_blocks ? 18 : 14) * groups, 4);
 }
+
+// Of a wgrad only where each group lies.
+std::int64_t range_table_bytes(std::int64_t groups, bool sub_blocks = false) { return (sub_blocks ? 16 : 8) * groups; }
 
 std::int64_t staging_bytes(const GemmTraits& traits, const GemmConfig& config) {
   const std::int64_t rows = std::int64_t{config.warpgroups_m} * config.warpgroups_n * traits.chunk_rows;
   const int buffers = traits.narrow_chunks ? 2 : 1;
   if (!config.whole_tile_store) return rows * traits.chunk_width * buffers;
   return std::int64_t{traits.element_bytes} * config.block_m * config.block_n;
-}
-
-// The portable kernel's table of groups.
-std::int64_t group_table_bytes(std::int64_t groups, bool sub_blocks = false) {
-  return align(8 + (sub_blocks ? 18 : 14) * groups, 4);
 }
 
 }  // namespace
@@ -43,7 +42,7 @@ std::int64_t gemm_shared_memory_bytes(const Problem& problem, const GemmConfig& 
   bytes += 2 * (traits.wgrad ? 32 : 16);  // tiles
   if (traits.tile_scales) bytes = align(bytes + std::int64_t{2} * traits.tile_scale_rows * blocks_k * 4, 8);
   bytes += (config.stages + 2) * 16;  // full and empty barriers of both rings
-  bytes += group_table_bytes(traits, problem.g);
+  bytes += traits.wgrad ? range_table_bytes(problem.g) : group_table_bytes(problem.g);
   return align(bytes, 1024);
 }
 
@@ -57,36 +56,16 @@ std::int64_t portable_shared_memory_bytes(const Problem& problem, const Portable
   return align(bytes, 128);
 }
 
-int mx_threads(const MxConfig& config) { return 128 * (config.block_m / 64 + 1); }
-
-bool mx_sub_blocks(const Problem& problem) {
-  const auto is_compact = [](const std::optional<Recipe>& recipe) {
-    return recipe && recipe->scale_layout == ScaleLayout::mx_compact;
-  };
-  return problem.op == Operation::wgrad && (is_compact(problem.a) || is_compact(problem.b));
-}
-
-bool mx_turns(const Problem& problem) { return problem.op == Operation::wgrad && problem.k < problem.n; }
-
-Problem mx_view(const Problem& problem) {
-  Problem view = problem;
-  if (mx_turns(problem)) {
-    std::swap(view.a, view.b);
-    std::swap(view.n, view.k);
-  }
-  return view;
-}
-
 std::int64_t mx_shared_memory_bytes(const Problem& problem, const MxConfig& config) {
   constexpr std::int64_t kStageK = 64;
-  const bool wgrad = problem.op == Operation::wgrad, sub_blocks = mx_sub_blocks(problem);
+  const bool wgrad = is_wgrad(problem);
   const int element = size_bytes(problem.d.value_or(DType::bf16));
   const std::int64_t chunk_rows = element == 4 ? 32 : std::min(config.block_n, 64);
   std::int64_t bytes = config.stages * kStageK * (config.block_m + std::int64_t{2} * config.block_n);
   bytes += align(config.block_m * chunk_rows * element, 1024);
   bytes += 2 * (wgrad ? 32 : 16);     // tiles
   bytes += (config.stages + 2) * 16;  // full and empty barriers of both rings
-  bytes += wgrad ? (sub_blocks ? 16 : 8) * problem.g : align(8 + 14 * problem.g, 4);
+  bytes += wgrad ? range_table_bytes(problem.g, mx_sub_blocks(problem)) : group_table_bytes(problem.g);
   return align(bytes, 1024);
 }
 

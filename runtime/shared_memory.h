@@ -17,14 +17,7 @@ std::int64_t portable_shared_memory_bytes(const Problem& problem, const Portable
 // Blocks of this config that a multiprocessor holds at a time: the launch bound and the grid are made for it.
 int portable_blocks_per_sm(const PortableConfig& config);
 
-// The same of templates/gemm_mx.cu: its main kernel's, and the threads of a block of both kernels.
+// The same of the main kernel of templates/gemm_mx.cu.
 std::int64_t mx_shared_memory_bytes(const Problem& problem, const MxConfig& config);
-int mx_threads(const MxConfig& config);
-// Whether the kernel counts blocks of 32 rows before each group.
-bool mx_sub_blocks(const Problem& problem);
-// Of a wgrad with K < N the kernel computes the transpose, for the operand that becomes bf16 to be the smaller one.
-bool mx_turns(const Problem& problem);
-// The problem as the kernel sees it: where it turns, with A and B and with N and K exchanged.
-Problem mx_view(const Problem& problem);
 
 }  // namespace octet

@@ -5,9 +5,9 @@
 
 #include "octet/layout.h"
 #include "runtime/gemm_traits.h"
+#include "runtime/mx_traits.h"
 #include "runtime/portable_traits.h"
 #include "runtime/quantize_traits.h"
-#include "runtime/shared_memory.h"
 #include "tests/support/catch.h"
 #include "tests/unit/render_specs.h"
 

@@ -31,7 +31,7 @@ void launch_maps(const GemmCall& call, abi::MapParams& params, Stream stream) {
 }
 
 // One map, or one entry of a table, for each group's pointer.
-void place_pointers(const GemmCall& call, const Pointers& pointers, abi::MapParams params, Stream stream) {
+void place_pointers(const GemmCall& call, const Pointers& pointers, abi::MapParams& params, Stream stream) {
   constexpr std::int64_t kAtOnce = std::size(decltype(abi::MapParams::values){});
   params.pointers = pointers.device;
   for (std::int64_t first = 0; first < call.problem.g; first += kAtOnce) {

@@ -57,6 +57,7 @@ QuantizeTraits::QuantizeTraits(const Problem& problem) {
   finish_pass = dbias || dprobs || amax_of_tiles;
   by_tiles = !current && !rows_suffice(*this);
   const bool pads_rows = scales == ScaleLayout::swizzled;
+  square_warps = quantized && col && granularity == Granularity::mx_1x32;
   whole_extent = problem.layout == Layout::masked && by_tiles && quantized && (col || pads_rows);
   const bool walks_groups = problem.layout == Layout::padded || problem.layout == Layout::masked;
   strips_by_group = !current && !by_tiles && walks_groups;
@@ -133,7 +134,7 @@ QuantizeWorkspace quantize_workspace(const Problem& problem, const QuantizeTrait
     workspace.column_amax = reserve(shape.row_blocks * shape.out_columns);
     workspace.group_q = reserve(problem.g * shape.out_columns);
   }
-  if (traits.dprobs) workspace.dprobs_partial = reserve(shape.rows * tiles);
+  if (traits.dprobs) workspace.dprobs_partial = reserve(shape.rows * tiles * (traits.square_warps ? 2 : 1));
   if (traits.dbias) workspace.dbias_partial = reserve(shape.row_blocks * shape.out_columns);
   return workspace;
 }

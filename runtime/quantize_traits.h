@@ -33,6 +33,7 @@ struct QuantizeTraits {
   bool amax_of_tiles = false;    // amax beside a given scale
   bool finish_pass = false;      // adds up what tiles left
   bool by_tiles = false;         // the main kernel is quantize_tiles.cu; else quantize_rows.cu, or that of `current`
+  bool square_warps = false;     // a warp has 32 rows of 64 columns of a tile, else 16 of 128
   bool one_shot = false;         // quantize_tiles.cu: a block does one tile; else blocks walk over the tiles
   bool whole_extent = false;     // of masked groups every block is walked over, for the padding
   bool strips_by_group = false;  // quantize_rows.cu walks over groups, else every warp takes one strip of the buffer

@@ -42,8 +42,8 @@ const std::set<std::string>& known_facts() {
       "quantized", "plain", "row", "col", "noop", "amax", "given", "f32_scales", "e8m0", "pow2", "scale_tensor",
       "scale_row", "scale_1x128", "scale_128x128", "scale_1x32", "scale_32x32", "one_scale", "sf_mn_major",
       "sf_k_major", "sf_per_row", "sf_block2d_t", "sf_compact", "sf_swizzled", "column_maxima", "column_scales",
-      "own_row_scales", "shared_row_scales", "block_maxima", "mx_columns", "current", "amax_pass", "finish_pass",
-      "amax_of_tiles", "tile_amax",
+      "own_row_scales", "shared_row_scales", "square_warps", "guessed", "shared_row_words", "columns_wait",
+      "block_maxima", "mx_columns", "current", "amax_pass", "finish_pass", "amax_of_tiles", "tile_amax",
       // dequantize.cu, convert.cu
       "dequantize", "converter", "a_e4m3", "a_e5m2", "d_bf16", "d_f32", "deepgemm", "from_rows", "to_rows",
       "from_columns", "to_columns", "from_deepgemm", "to_deepgemm", "from_per_group", "from_per_row", "from_mn_major",

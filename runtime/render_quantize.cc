@@ -70,11 +70,17 @@ void add_scale_facts(const Problem& problem, const QuantizeTraits& traits, Facts
   add_if(traits.scales == ScaleLayout::block2d_t, "sf_block2d_t", facts);
   add_if(traits.scales == ScaleLayout::mx_compact, "sf_compact", facts);
   add_if(traits.scales == ScaleLayout::swizzled, "sf_swizzled", facts);
-  const bool shares = traits.row && traits.col && per_block;
-  add_if(shares, "shared_row_scales", facts);
-  add_if(traits.row && per_block && !shares, "own_row_scales", facts);
-  add_if(traits.col && per_block, "column_scales", facts);
-  add_if(traits.col && (per_block || by_row), "column_maxima", facts);
+  const bool column_blocks = traits.col && per_block && !traits.square_warps;
+  add_if(traits.row && column_blocks, "shared_row_scales", facts);
+  add_if(traits.row && per_block && !column_blocks, "own_row_scales", facts);
+  add_if(column_blocks, "column_scales", facts);
+  add_if(column_blocks || (traits.col && by_row), "column_maxima", facts);
+  add_if(traits.square_warps, "square_warps", facts);
+  add_if(traits.square_warps && traits.row, "shared_row_words", facts);
+  // Where rows share the barrier of columns, it has been met; a block that does one tile has no earlier one to wait
+  // for.
+  const bool one_tile = traits.one_shot && !traits.both_halves && !traits.dbias;
+  add_if(traits.col && (column_blocks ? !traits.row : !one_tile), "columns_wait", facts);
   const bool compact_columns = traits.col && traits.scales == ScaleLayout::mx_compact;
   add_if(compact_columns, "mx_columns", facts);
   add_if(compact_columns && (problem.layout != Layout::masked && problem.layout != Layout::uniform), "sub_blocks",
@@ -93,6 +99,8 @@ void add_walk_facts(const Problem& problem, const QuantizeTraits& traits, Facts&
   add_if(traits.needs_table, "group_table", facts);
   add_if(traits.needs_table || (traits.one_shot && problem.layout != Layout::uniform), "visit_groups", facts);
   add_if(traits.one_shot, "one_shot", facts);
+  const bool reads_tile = !traits.backward && !traits.gated;
+  add_if(traits.one_shot && problem.layout == Layout::packed && reads_tile, "guessed", facts);
   add_if((traits.by_tiles && !traits.one_shot) || traits.amax_pass || traits.finish_pass, "tile_walk", facts);
   add_if(traits.strips_by_group, "strips_by_group", facts);
   add_if(traits.row_groups, "row_groups", facts);

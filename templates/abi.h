@@ -125,7 +125,7 @@ struct QuantizeParams {
   float* column_amax;     // `row`, columnwise: [row block][columns of the output]
   float* group_q;         // tensor: [G] what to multiply by; `row`, columnwise: [G][columns of the output]
   float* row_q;           // `row`, rowwise: [rows]
-  float* dprobs_partial;  // [column tile][rows]
+  float* dprobs_partial;  // [column tile, or half of one][rows]
   float* dbias_partial;   // [row block][F]
   unsigned* counters;     // zero at the start: tickets, and finished chunks of each group
   long long capacity;     // rows of the buffers

@@ -29,6 +29,15 @@ constexpr i32 kWalkTiles = kColumnTiles / 2;
 #if !OCTET_BOTH_HALVES
 constexpr i32 kWalkTiles = kColumnTiles;
 #endif
+#if OCTET_DPROBS
+// Sums of a row that a tile leaves: of all its columns, or of each half where a warp has no more.
+#if OCTET_SQUARE_WARPS
+constexpr i32 kRowSums = 2;
+#endif
+#if !OCTET_SQUARE_WARPS
+constexpr i32 kRowSums = 1;
+#endif
+#endif
 // Whether a column of a tile exists; known where tiles divide the columns.
 __device__ __forceinline__ bool column_exists(i32 column) { return kOutColumns % kTile == 0 || column < kOutColumns; }
 

@@ -123,27 +123,30 @@ __device__ __forceinline__ Magnitude lanes_max(Magnitude magnitude) {
 }
 
 // The same for kCount magnitudes at once: lanes halve the work until `kKeep` magnitudes are left in each. `first` is
-// the index of the first one that this lane holds. 5 exchanges for 8 rows of 16-bit elements over 16 lanes.
-template <i32 kCount, i32 kWidth, i32 kKeep>
+// the index of the first one that this lane holds. 5 exchanges for 8 rows of 16-bit elements over 16 lanes. Lanes are
+// kWidth neighbours, or every kStride-th.
+template <i32 kCount, i32 kWidth, i32 kKeep, i32 kStride = 1>
 __device__ __forceinline__ void halving_max(Magnitude (&m)[kCount], i32 lane, i32& first) {
   first = 0;
   i32 count = kCount;
 #pragma unroll
   for (i32 width = kWidth / 2; width > 0; width /= 2) {
     if (count > kKeep) {
-      const bool upper = lane & width;
+      const bool upper = lane & width * kStride;
       count /= 2;
 #pragma unroll
       for (i32 i = 0; i < kCount / 2; ++i) {
         if (i < count) {
           const Magnitude kept = upper ? m[i + count] : m[i], sent = upper ? m[i] : m[i + count];
-          m[i] = larger(kept, __shfl_xor_sync(~0u, sent, width));
+          m[i] = larger(kept, __shfl_xor_sync(~0u, sent, width * kStride));
         }
       }
       if (upper) first += count;
     } else {
 #pragma unroll
-      for (i32 i = 0; i < kKeep; ++i) m[i] = larger(m[i], __shfl_xor_sync(~0u, m[i], width));
+      for (i32 i = 0; i < kKeep; ++i) {
+        m[i] = larger(m[i], __shfl_xor_sync(~0u, m[i], width * kStride));
+      }
     }
   }
 }

@@ -397,6 +397,10 @@ __device__ __forceinline__ u32 load_acquire(const u32* counter) {
   return value;
 }
 #endif
+#if OCTET_GUESSED
+// Brings a line to L2. (9.7.9.16 prefetch)
+__device__ __forceinline__ void prefetch_l2(const void* line) { asm volatile("prefetch.global.L2 [%0];" ::"l"(line)); }
+#endif
 #if OCTET_QUANTIZE
 // 1/x and 2^x to about two ulp. (9.7.3.13 rcp, 9.7.3.21 ex2)
 __device__ __forceinline__ float reciprocal_approx(float x) {

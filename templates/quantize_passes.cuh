@@ -233,7 +233,7 @@ extern "C" __global__ void __launch_bounds__(octet::config::kThreads)
     const i64 row = tile.row + threadIdx.x;
     float sum = 0.f;
     // Where a step makes both halves, the second half left none.
-    for (i32 c = 0; c < kWalkTiles; ++c) sum += params.dprobs_partial[c * params.capacity + row];
+    for (i32 c = 0; c < kWalkTiles * kRowSums; ++c) sum += params.dprobs_partial[c * params.capacity + row];
     params.dprobs[row] = sum;
   }
 #endif

@@ -4,9 +4,9 @@
 // to the next one, or [G, K, N] for uniform groups. Scales as the recipe says; padding that a layout adds is written.
 // With a gradient C is the pre-activation's width. Bit for bit what docs/numerics.md says.
 //
-// 256 threads hold a tile, eight rows of eight columns each. Rows are reduced within a half-warp; columns meet in
-// shared memory, and go out through it transposed, 128 bytes of a column at a time. A block does one tile where it can
-// find it quickly; else it walks over the tiles of all groups.
+// 256 threads hold a tile, eight rows of eight columns each. Rows, and 32 rows of a column, are reduced within a warp;
+// columns meet in shared memory, and go out through it transposed, 128 bytes of a column at a time. A block does one
+// tile where it can find it quickly; else it walks over the tiles of all groups.
 #include "abi.h"
 #if OCTET_GRAD
 #include "gradient.cuh"
@@ -61,6 +61,9 @@ extern "C" __global__ void __launch_bounds__(octet::config::kThreads, octet::con
   const TileThread thread;
   i32 parity = 0;
   Tile tile;
+#if OCTET_GUESSED
+  prefetch_guess(params);
+#endif
 #if OCTET_ONE_SHOT
   if (find_tile(params.splits, params.capacity, thread.lane, tile)) process_tile(params, shared, tile, thread, parity);
 #endif

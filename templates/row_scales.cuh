@@ -43,9 +43,7 @@ struct RowScales {
     scale = scale_of(fmaxf(maximum.amax, amax_floor));
   }
   // A lane of the half-warp that holds row r.
-  __device__ __forceinline__ static constexpr i32 lane_of(i32 r) {
-    return kRows == 8 ? (r & 4 ? 8 : 0) | (r & 2 ? 4 : 0) | (r & 1 ? 2 : 0) : (r & 2 ? 8 : 0) | (r & 1 ? 4 : 0);
-  }
+  __device__ __forceinline__ static constexpr i32 lane_of(i32 r) { return r * (16 / kRows); }
   // What row r of `lane`'s elements are multiplied by. All lanes call it.
   __device__ __forceinline__ float q(i32 r, i32 lane) const {
     return __shfl_sync(~0u, scale.q, lane / 16 * 16 + lane_of(r));
@@ -93,6 +91,15 @@ struct RowScales {
   __device__ __forceinline__ float q(i32 r, i32 lane) const {
     return __shfl_sync(~0u, r % 2 == 0 ? even_q : odd_q, lane / 4 * 4 + lane_of(r));
   }
+#if OCTET_SQUARE_WARPS
+  // The two scales of one row of 64 columns that eight lanes hold. Each lane has another row. All lanes call it.
+  __device__ __forceinline__ u32 half_word_of_row(i32 lane, i32& own_row) const {
+    const u32 other = __shfl_xor_sync(~0u, bytes, 4);
+    own_row = row + (lane & 4 ? 1 : 0);
+    return lane & 4 ? __byte_perm(other, bytes, 0x51) & 0xffff : __byte_perm(bytes, other, 0x40) & 0xffff;
+  }
+#endif
+#if !OCTET_SQUARE_WARPS
   // The four scales of one row of 128 columns: of row `row` in the first and of row + 1 in the second quarter of the
   // half-warp; others do not store. All lanes call it.
   __device__ __forceinline__ u32 word_of_row(i32 lane, i32& own_row, bool& stores) const {
@@ -102,9 +109,10 @@ struct RowScales {
     const u32 left = lane & 8 ? far : two, right = lane & 8 ? two : far;
     const i32 second = lane / 4 % 2;
     own_row = row + second;
-    stores = lane % 16 < 8 && (kRows == 8 || lane % 2 == 0);
+    stores = lane % 16 < 8 && lane % (8 / kRows) == 0;
     return __byte_perm(left, right, second ? 0x7531 : 0x6420);
   }
+#endif
 };
 #endif
 #endif

@@ -7,27 +7,7 @@
 namespace octet {
 
 #if OCTET_COLUMN_MAXIMA
-// Magnitudes of a thread's eight columns; a warp's sixteen columns groups fill a row of kTile.
-constexpr i32 kColumnMagnitudes = 8 / kPerMagnitude;
 constexpr i32 kMagnitudes128 = kTile / kPerMagnitude;
-#endif
-#if OCTET_COLUMN_SCALES
-#if OCTET_SCALE_1X32
-constexpr i32 kColumnBlocks32 = 4;
-#endif
-#if !OCTET_SCALE_1X32
-constexpr i32 kColumnBlocks32 = 1;
-#endif
-#endif
-
-#if OCTET_SHARED_ROW_SCALES
-// Scales of a row in a tile.
-#if OCTET_SCALE_1X32
-constexpr i32 kRowScales = 4;
-#endif
-#if OCTET_SCALE_1X128
-constexpr i32 kRowScales = 1;
-#endif
 #endif
 
 struct TileStorage {
@@ -35,14 +15,14 @@ struct TileStorage {
   alignas(16) u8 transposed[kTile * kTile];
 #endif
 #if OCTET_COLUMN_SCALES
-  alignas(16) float column_q[kColumnBlocks32][kTile];
+  alignas(16) float column_q[kTile];
 #endif
 #if OCTET_SHARED_ROW_SCALES
-  float row_max[kRowScales][kTile];
-  alignas(16) float row_q[kRowScales][kTile];
-#if OCTET_SCALE_1X32
-  alignas(4) u8 row_bytes[kTile][4];
+  float row_max[kTile];
+  alignas(16) float row_q[kTile];
 #endif
+#if OCTET_SHARED_ROW_WORDS
+  alignas(4) u16 row_halves[kTile][2];  // scales of each row's columns, 64 in one
 #endif
 #if OCTET_COLUMN_MAXIMA
   alignas(16) Magnitude column_max[8][kMagnitudes128];
@@ -58,7 +38,8 @@ struct TileStorage {
 #endif
 };
 
-#if OCTET_COLUMN_MAXIMA
+#if OCTET_COLUMN_MAXIMA || OCTET_SQUARE_WARPS
+constexpr i32 kColumnMagnitudes = 8 / kPerMagnitude;  // of a thread's eight columns
 __device__ __forceinline__ Magnitude column_magnitude(const Eight (&x)[8], i32 i) {
 #if OCTET_IN_F32
   float largest = 0.f;
@@ -73,7 +54,9 @@ __device__ __forceinline__ Magnitude column_magnitude(const Eight (&x)[8], i32 i
   return largest;
 #endif
 }
+#endif
 
+#if OCTET_COLUMN_MAXIMA
 // Leaves the largest magnitudes of every column over each warp's 16 rows in shared memory.
 __device__ __forceinline__ void share_column_maxima(TileStorage& shared, const TileThread& thread,
                                                     const Eight (&x)[8]) {

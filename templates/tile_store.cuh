@@ -3,6 +3,9 @@
 
 #include "rest.cuh"
 #include "row_scales.cuh"
+#if OCTET_SQUARE_WARPS
+#include "tile_columns32.cuh"
+#endif
 #include "tile_maxima.cuh"
 
 namespace octet {
@@ -31,100 +34,44 @@ __device__ __forceinline__ void store_row_word(const abi::QuantizeParams& params
 #endif
 
 #if OCTET_COLUMN_SCALES
-#if OCTET_SCALE_1X32
-__device__ __forceinline__ void store_column_scale(const abi::QuantizeParams& params, const Tile& tile, i32 column,
-                                                   i32 quarter, u32 byte) {
-  constexpr i64 kPaddedColumns = static_cast<i64>(kColumnTiles) * kTile;
-  u8* sf = static_cast<u8*>(params.sf_col);
-#if OCTET_SF_COMPACT
-  if (quarter < tile.sub_blocks) {
-    sf[(tile.sub_block + quarter) * kPaddedColumns + tile.column_tile * kTile + column] = static_cast<u8>(byte);
-  }
-#endif
-#if OCTET_SF_SWIZZLED
-  const i64 first_block = tile.block - tile.block_in_group;
-  sf[kPaddedColumns * 4 * first_block +
-     (static_cast<i64>(tile.column_tile) * tile.group_blocks + tile.block_in_group) * 512 + column % 32 * 16 +
-     column / 32 * 4 + quarter] = static_cast<u8>(byte);
-#endif
-}
-#endif
-
-// The scale of a column, from what share_column_maxima left; of one of four blocks of 32 rows, or of all rows.
+// The scale of a column, from what share_column_maxima left.
 __device__ __forceinline__ void scale_column(const abi::QuantizeParams& params, TileStorage& shared, const Tile& tile,
-                                             i32 quarter, i32 column) {
-  constexpr i32 kWarps = 8 / kColumnBlocks32;  // that share a scale
+                                             i32 column) {
   const i32 at = column / kPerMagnitude;
-  Magnitude largest = shared.column_max[quarter * kWarps][at];
+  Magnitude largest = shared.column_max[0][at];
 #pragma unroll
-  for (i32 w = 1; w < kWarps; ++w) largest = larger(largest, shared.column_max[quarter * kWarps + w][at]);
-  const float amax = magnitude_value(largest, column % kPerMagnitude);
-#if OCTET_SCALE_1X32
-  const u32 byte = e8m0_of(amax);
-  shared.column_q[quarter][column] = e8m0_multiplier(byte);
-  store_column_scale(params, tile, column, quarter, byte);
-#endif
-#if OCTET_SCALE_1X128
-  const Scale scale = scale_of(fmaxf(amax, floor_of(params, tile)));
-  shared.column_q[0][column] = scale.q;
+  for (i32 w = 1; w < 8; ++w) largest = larger(largest, shared.column_max[w][at]);
+  const Scale scale = scale_of(fmaxf(magnitude_value(largest, column % kPerMagnitude), floor_of(params, tile)));
+  shared.column_q[column] = scale.q;
   const i32 out_column = tile.column_tile * kTile + column;
   if (column_exists(out_column)) {
     static_cast<float*>(params.sf_col)[static_cast<i64>(tile.block) * kOutColumns + out_column] = scale.sf;
   }
-#endif
 }
 
 #if OCTET_SHARED_ROW_SCALES
 // Leaves the largest magnitudes of a thread's rows in shared memory.
 __device__ __forceinline__ void share_row_maxima(TileStorage& shared, const TileThread& thread, const Eight (&x)[8]) {
-#if OCTET_SCALE_1X32
-  const RowMaxima<8> maxima(x, thread.lane);
-  float* own = &shared.row_max[thread.column_group / 4][thread.row() + maxima.row];
-  own[0] = maxima.even;
-  own[1] = maxima.odd;
-#endif
-#if OCTET_SCALE_1X128
   const RowMaximum<8> maximum(x, thread.lane);
-  if (maximum.stores) shared.row_max[0][thread.row() + maximum.row] = maximum.amax;
-#endif
+  if (maximum.stores) shared.row_max[thread.row() + maximum.row] = maximum.amax;
 }
-// The scale of 32 or 128 columns of a row.
 __device__ __forceinline__ void scale_row(const abi::QuantizeParams& params, TileStorage& shared, const Tile& tile,
-                                          i32 quarter, i32 row) {
-  const float amax = shared.row_max[quarter][row];
-#if OCTET_SCALE_1X32
-  const u32 byte = e8m0_of(amax);
-  shared.row_q[quarter][row] = e8m0_multiplier(byte);
-  shared.row_bytes[row][quarter] = static_cast<u8>(byte);
-#endif
-#if OCTET_SCALE_1X128
-  const Scale scale = scale_of(fmaxf(amax, params.amax_floor));
-  shared.row_q[quarter][row] = scale.q;
+                                          i32 row) {
+  const Scale scale = scale_of(fmaxf(shared.row_max[row], params.amax_floor));
+  shared.row_q[row] = scale.q;
   if (row < tile.rows) *row_scale_at(params, tile.row + row, tile.column_tile, kColumnTiles) = scale.sf;
-#endif
 }
 #endif
 
 // Scales of columns, and of rows where both share a barrier: a thread for each, so that each divides once.
 __device__ __forceinline__ void scale_tile(const abi::QuantizeParams& params, TileStorage& shared, const Tile& tile) {
-#if OCTET_SCALE_1X32
-#pragma unroll
-  for (i32 i = 0; i < 2; ++i) {
-    scale_column(params, shared, tile, threadIdx.x / kTile + 2 * i, threadIdx.x % kTile);
-#if OCTET_SHARED_ROW_SCALES
-    scale_row(params, shared, tile, threadIdx.x / kTile + 2 * i, threadIdx.x % kTile);
-#endif
-  }
-#endif
-#if OCTET_SCALE_1X128
   if (threadIdx.x < kTile) {
-    scale_column(params, shared, tile, 0, threadIdx.x);
+    scale_column(params, shared, tile, threadIdx.x);
   } else {
 #if OCTET_SHARED_ROW_SCALES
-    scale_row(params, shared, tile, 0, threadIdx.x - kTile);
+    scale_row(params, shared, tile, threadIdx.x - kTile);
 #endif
   }
-#endif
 }
 #endif
 
@@ -189,7 +136,17 @@ __device__ __forceinline__ void store_block_scale(const abi::QuantizeParams& par
 #endif
 
 #if OCTET_ROW
+#if OCTET_SHARED_ROW_WORDS
+// A row's scales meet in shared memory, since two warps find them.
+__device__ __forceinline__ void share_row_halves(TileStorage& shared, const TileThread& thread,
+                                                 const RowScales<8>& scales) {
+  i32 row;
+  const u32 half = scales.half_word_of_row(thread.lane, row);
+  shared.row_halves[thread.row() + row][thread.column_group / 8] = static_cast<u16>(half);
+}
+#endif
 #if OCTET_OWN_ROW_SCALES
+#if !OCTET_SHARED_ROW_WORDS
 __device__ __forceinline__ void store_row_scales(const abi::QuantizeParams& params, const Tile& tile,
                                                  const TileThread& thread, const RowScales<8>& scales) {
 #if OCTET_SCALE_1X128
@@ -207,6 +164,7 @@ __device__ __forceinline__ void store_row_scales(const abi::QuantizeParams& para
 #endif
 }
 #endif
+#endif
 __device__ __forceinline__ void store_row(const abi::QuantizeParams& params, const Tile& tile, const TileThread& thread,
                                           i32 r, uint2 bytes) {
   const i32 column = tile.column_tile * kTile + thread.column(), row = thread.row() + r;
@@ -216,10 +174,13 @@ __device__ __forceinline__ void store_row(const abi::QuantizeParams& params, con
 #endif
 
 #if OCTET_COL
-// Pieces of 8 bytes change places, so that neither writing columns of eight rows nor reading rows of columns meets bank
-// conflicts.
+// Pieces of 8 bytes change places, in pairs, so that neither writing columns of eight rows nor reading rows of columns
+// meets bank conflicts.
+__device__ __forceinline__ i32 moved_piece(i32 row_group, i32 column_group) {
+  return row_group ^ column_group * 2 % 16;
+}
 __device__ __forceinline__ void share_transposed(TileStorage& shared, const TileThread& thread, i32 c, uint2 bytes) {
-  const i32 at = (thread.column() + c) * kTile + (thread.row_group ^ thread.column_group) * 8;
+  const i32 at = (thread.column() + c) * kTile + moved_piece(thread.row_group, thread.column_group) * 8;
   *reinterpret_cast<uint2*>(&shared.transposed[at]) = bytes;
 }
 // Where a column of the tile begins in the transposed data.
@@ -240,12 +201,11 @@ __device__ __forceinline__ void store_columns(const abi::QuantizeParams& params,
 #endif
 #pragma unroll
   for (i32 i = 0; i < 4; ++i) {
-    const i32 column = i * 32 + threadIdx.x / 8, group = column / 8;
+    const i32 column = i * 32 + threadIdx.x / 8;
     const i32 out_column = tile.column_tile * kTile + column;
     if (!column_exists(out_column)) break;
-    uint4 v = *reinterpret_cast<const uint4*>(&shared.transposed[column * kTile + (piece ^ group / 2) * 16]);
-    if (group % 2 != 0) v = make_uint4(v.z, v.w, v.x, v.y);
-    *reinterpret_cast<uint4*>(column_at(params, tile, out_column) + piece * 16) = v;
+    *reinterpret_cast<uint4*>(column_at(params, tile, out_column) + piece * 16) =
+        *reinterpret_cast<const uint4*>(&shared.transposed[column * kTile + moved_piece(piece * 2, column / 8) * 8]);
   }
 }
 #endif
@@ -293,19 +253,49 @@ __device__ __forceinline__ void store_tile(const abi::QuantizeParams& params, Ti
 #if OCTET_ROW
 #if OCTET_OWN_ROW_SCALES
   const RowScales<8> scales(x, thread.lane, params.amax_floor);
+#if !OCTET_SHARED_ROW_WORDS
   store_row_scales(params, tile, thread, scales);
 #endif
-#if OCTET_SHARED_ROW_SCALES
-#if OCTET_SCALE_1X32
-  if (threadIdx.x < kTile) {
-    store_row_word(params, tile, threadIdx.x, *reinterpret_cast<const u32*>(shared.row_bytes[threadIdx.x]));
+#endif
+#endif
+#if OCTET_COL
+#if OCTET_COLUMNS_WAIT
+  __syncthreads();  // their scales are known, and what the last tile left in shared memory has been read
+#endif
+#if OCTET_SHARED_ROW_WORDS
+  share_row_halves(shared, thread, scales);
+#endif
+#if OCTET_SQUARE_WARPS
+  const ColumnScales32 column_scales(x, thread.lane);
+  store_column_scales(params, tile, thread, column_scales);
+#endif
+#if OCTET_COLUMN_SCALES
+  const float4* own_q = reinterpret_cast<const float4*>(&shared.column_q[thread.column()]);
+  const float4 q0 = own_q[0], q1 = own_q[1];
+  const float q_of_columns[8] = {q0.x, q0.y, q0.z, q0.w, q1.x, q1.y, q1.z, q1.w};
+#endif
+#pragma unroll
+  for (i32 c = 0; c < 8; ++c) {
+#if OCTET_COLUMN_SCALES
+    const float column_q = q_of_columns[c];
+#endif
+#if OCTET_SQUARE_WARPS
+    const float column_q = column_scales.q(c, thread.lane);
+#endif
+#if OCTET_SCALE_ROW
+    const i32 out_column = tile.column_tile * kTile + thread.column() + c;
+    const float column_q =
+        column_exists(out_column) ? params.group_q[static_cast<i64>(tile.group) * kOutColumns + out_column] : 1.f;
+#endif
+#if OCTET_ONE_SCALE
+    const float column_q = q;
+#endif
+    share_transposed(shared, thread, c, quantize_column(x, c, column_q));
   }
-  const float* row_q_of_columns = &shared.row_q[thread.column_group / 4][thread.row()];
 #endif
-#if OCTET_SCALE_1X128
-  const float* row_q_of_columns = &shared.row_q[0][thread.row()];
-#endif
-  const float4* shared_q = reinterpret_cast<const float4*>(row_q_of_columns);
+#if OCTET_ROW
+#if OCTET_SHARED_ROW_SCALES
+  const float4* shared_q = reinterpret_cast<const float4*>(&shared.row_q[thread.row()]);
   const float4 first_q = shared_q[0], second_q = shared_q[1];
   const float q_of_rows[8] = {first_q.x,  first_q.y,  first_q.z,  first_q.w,
                               second_q.x, second_q.y, second_q.z, second_q.w};
@@ -333,32 +323,13 @@ __device__ __forceinline__ void store_tile(const abi::QuantizeParams& params, Ti
 #endif
 
 #if OCTET_COL
-#if !OCTET_SHARED_ROW_SCALES
-  __syncthreads();
-#endif
-#if OCTET_COLUMN_SCALES
-  const float4* own_q =
-      reinterpret_cast<const float4*>(&shared.column_q[kColumnBlocks32 == 4 ? thread.warp / 2 : 0][thread.column()]);
-  const float4 q0 = own_q[0], q1 = own_q[1];
-  const float q_of_columns[8] = {q0.x, q0.y, q0.z, q0.w, q1.x, q1.y, q1.z, q1.w};
-#endif
-#pragma unroll
-  for (i32 c = 0; c < 8; ++c) {
-#if OCTET_COLUMN_SCALES
-    const float column_q = q_of_columns[c];
-#endif
-#if OCTET_SCALE_ROW
-    const i32 out_column = tile.column_tile * kTile + thread.column() + c;
-    const float column_q =
-        column_exists(out_column) ? params.group_q[static_cast<i64>(tile.group) * kOutColumns + out_column] : 1.f;
-#endif
-#if OCTET_ONE_SCALE
-    const float column_q = q;
-#endif
-    share_transposed(shared, thread, c, quantize_column(x, c, column_q));
-  }
   __syncthreads();
   store_columns(params, shared, tile);
+#if OCTET_SHARED_ROW_WORDS
+  if (threadIdx.x < kTile) {
+    store_row_word(params, tile, threadIdx.x, *reinterpret_cast<const u32*>(shared.row_halves[threadIdx.x]));
+  }
+#endif
 #endif
 }
 #endif

@@ -33,10 +33,11 @@ __device__ __forceinline__ void store_column_sums(const abi::QuantizeParams& par
 // Row sums over the tile's columns to dprobs_partial.
 __device__ __forceinline__ void store_row_sums(const abi::QuantizeParams& params, const Tile& tile,
                                                const TileThread& thread, float (&sums)[8]) {
-  // Lanes halve the rows: in the end a pair of lanes holds one row's sum.
+  // Lanes halve the rows until each has one.
+  constexpr i32 kLanes = 16 / kRowSums;
   i32 row = 0, count = 8;
 #pragma unroll
-  for (i32 width = 8; width > 1; width /= 2) {
+  for (i32 width = kLanes / 2; width >= kLanes / 8; width /= 2) {
     const bool upper = thread.lane & width;
     count /= 2;
 #pragma unroll
@@ -48,10 +49,17 @@ __device__ __forceinline__ void store_row_sums(const abi::QuantizeParams& params
     }
     if (upper) row += count;
   }
-  const float sum = sums[0] + __shfl_xor_sync(~0u, sums[0], 1);
+  float sum = sums[0];
+  i32 part = tile.column_tile;
+#if OCTET_SQUARE_WARPS
+  part = part * kRowSums + thread.column_group / kLanes;
+#endif
+#if !OCTET_SQUARE_WARPS
+  sum += __shfl_xor_sync(~0u, sum, 1);  // of the two lanes that are left
+#endif
   row += thread.row();
-  if (thread.lane % 2 == 0 && row < tile.rows) {
-    params.dprobs_partial[tile.column_tile * params.capacity + tile.row + row] = sum;
+  if (thread.lane % (kLanes / 8) == 0 && row < tile.rows) {
+    params.dprobs_partial[part * params.capacity + tile.row + row] = sum;
   }
 }
 #endif

@@ -1,6 +1,5 @@
-// Tiles of 128 x 128, cut group by group, and what the 256 threads of a block are in one: thread t has rows 8 (t / 16)
-// ...
-// + 7 and columns 8 (t % 16) ... + 7.
+// Tiles of 128 x 128, cut group by group, and what the 256 threads of a block are in one: each has eight rows of eight
+// columns.
 #pragma once
 
 #include "columns.cuh"
@@ -199,16 +198,23 @@ class TileWalk {
 };
 #endif
 
-// What this thread is in a tile.
+// What this thread is in a tile. A warp has 16 rows of 128 columns, whole lines of memory; where scales are of 32 rows
+// it has 32 rows of 64 columns, so that it finds them without the others.
 struct TileThread {
   i32 row_group, column_group;  // of eight
   i32 warp, lane;
 
   __device__ __forceinline__ TileThread() {
-    row_group = threadIdx.x / 16;
-    column_group = threadIdx.x % 16;
     warp = threadIdx.x / 32;
     lane = threadIdx.x % 32;
+#if OCTET_SQUARE_WARPS
+    row_group = warp / 2 * 4 + lane / 8;
+    column_group = warp % 2 * 8 + lane % 8;
+#endif
+#if !OCTET_SQUARE_WARPS
+    row_group = threadIdx.x / 16;
+    column_group = threadIdx.x % 16;
+#endif
   }
   __device__ __forceinline__ i32 row() const { return row_group * 8; }        // in the tile
   __device__ __forceinline__ i32 column() const { return column_group * 8; }  // in the tile

@@ -18,6 +18,23 @@ struct Sums {
 #endif
 };
 
+#if OCTET_GUESSED
+// Has the tile's lines on their way to L2 while its group is looked for, as if every group were a multiple of 128 rows.
+// Where groups are ragged they are lines of a tile that comes soon.
+__device__ __forceinline__ void prefetch_guess(const abi::QuantizeParams& params) {
+  constexpr i32 kLine = 128 / sizeof(Element), kLinesPerThread = kTile / kLine / 2;
+  const i64 row = static_cast<i64>(blockIdx.x / kWalkTiles) * kTile + threadIdx.x / 2;
+  const i32 column = blockIdx.x % kWalkTiles * kTile + threadIdx.x % 2 * (kTile / 2);
+  if (row >= params.capacity) return;
+#pragma unroll
+  for (i32 i = 0; i < kLinesPerThread; ++i) {
+    if (column_exists(column + i * kLine)) {
+      prefetch_l2(static_cast<const Element*>(params.in) + row * kColumns + column + i * kLine);
+    }
+  }
+}
+#endif
+
 #if OCTET_FORWARD
 // Makes this thread's part of a tile and gives it to take(tile, x, sums).
 template <typename Take>

@@ -130,6 +130,9 @@ inline uint4 load_16(const void* from, u64) {
 inline void add_release(u32* counter, u32 value) { *counter += value; }
 inline u32 load_acquire(const u32* counter) { return *static_cast<const volatile u32*>(counter); }
 #endif
+#if OCTET_GUESSED
+inline void prefetch_l2(const void*) {}
+#endif
 #if OCTET_QUANTIZE
 inline float reciprocal_approx(float x) { return 1.0f / x; }
 inline float exp2_approx(float x) { return std::exp2(x); }

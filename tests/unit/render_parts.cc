@@ -222,20 +222,25 @@ const Part kParts[] = {
     {"0xff800000u", [](const Spec& s) { return quantizes(s) && s.problem.out->power_of_two; }},
     {"struct RowScales",
      [](const Spec& s) {
-       const bool along_rows = quantizes_to(s, Granularity::block_1x128) || quantizes_to(s, Granularity::mx_1x32);
-       return along_rows && s.problem.dir == Direction::row;  // else the columns' threads find them too
+       const bool along_rows = quantizes_to(s, Granularity::block_1x128) && s.problem.dir == Direction::row;
+       return along_rows ||
+              (quantizes_to(s, Granularity::mx_1x32) && traits(s).row);  // else columns' threads find them
      }},
     {"scale_row(",
+     [](const Spec& s) { return quantizes_to(s, Granularity::block_1x128) && s.problem.dir == Direction::row_col; }},
+    {"struct ColumnScales32", [](const Spec& s) { return quantizes_to(s, Granularity::mx_1x32) && is_columnwise(s); }},
+    {"half_word_of_row(",
+     [](const Spec& s) { return quantizes_to(s, Granularity::mx_1x32) && s.problem.dir == Direction::row_col; }},
+    {"prefetch_guess(",
      [](const Spec& s) {
-       const bool along_rows = quantizes_to(s, Granularity::block_1x128) || quantizes_to(s, Granularity::mx_1x32);
-       return along_rows && s.problem.dir == Direction::row_col;
+       const bool reads_tile = quantizes(s) && traits(s).one_shot && !traits(s).gated && !traits(s).backward;
+       return reads_tile && s.problem.layout == Layout::packed;
      }},
     {"sub_block_scale(", [](const Spec& s) { return quantizes_to(s, Granularity::mx_32x32); }},
     {"store_block_scale(", [](const Spec& s) { return quantizes_to(s, Granularity::block_128x128); }},
     {"share_column_maxima(",
      [](const Spec& s) {
-       return is_columnwise(s) && (quantizes_to(s, Granularity::block_1x128) || quantizes_to(s, Granularity::row) ||
-                                   quantizes_to(s, Granularity::mx_1x32));
+       return is_columnwise(s) && (quantizes_to(s, Granularity::block_1x128) || quantizes_to(s, Granularity::row));
      }},
     {"share_transposed(", is_columnwise},
     {"store_row(", [](const Spec& s) { return quantizes(s) && traits(s).by_tiles && traits(s).row; }},

@@ -9,8 +9,10 @@
 //            them; of swapped configs the term is 0
 //   memory   weights, tokens and output once each at the share of DRAM's bandwidth that the candidate reaches, longer
 //            where the last wave is not full; or, of swapped configs, every tile's read of its weights from L2
-//   cost     launch + max(tile * waves + weights, memory) + 0.01 * tile * waves; the last term ranks configs when
-//            memory alone decides
+//   maps     the same for every launch of the pass that makes tensor maps: of w=pointers where G maps do not fit the
+//            parameters, and of DeepGEMM's blocks. Pointers are taken to be on the host
+//   cost     launch + maps + max(tile * waves + weights, memory) + 0.01 * tile * waves; the last term ranks configs
+//            when memory alone decides
 //
 // A tile costs the same with few valid rows as when full, since it loads its whole block of weights: time follows the
 // number of tiles. The constants began as a least-squares fit of the benchmark's config sweep on an H200 (octet-bench
@@ -23,6 +25,7 @@
 #include "octet/layout.h"
 #include "runtime/integers.h"
 #include "runtime/mx_traits.h"
+#include "runtime/param_tables.h"
 
 namespace octet {
 namespace {
@@ -33,6 +36,7 @@ constexpr double kWeightsRate = 60e6;  // bytes of B per microsecond that reach 
 constexpr double kDramRate = 4.0e6;
 constexpr double kL2Rate = 8.0e6;
 constexpr double kLaunchUs = 3;
+constexpr double kMapPassUs = 3;  // a launch of one block that the GEMM waits for
 constexpr double kTieBreak = 0.01;
 constexpr double kUnusedShare = 0.4;
 constexpr double kSpread = 0.3;  // group sizes around their mean
@@ -147,7 +151,7 @@ double gemm_cost_us(const Problem& problem, const GemmCandidate& candidate, cons
   const double weights = weights_us(problem, candidate.config, index);
   const double memory = std::max(dram_us(problem, index) * unused_bandwidth(work) / candidate.memory_share,
                                  reread_us(problem, candidate.config, index));
-  return kLaunchUs + std::max(compute + weights, memory) + kTieBreak * compute;
+  return kLaunchUs + kMapPassUs * map_passes(problem) + std::max(compute + weights, memory) + kTieBreak * compute;
 }
 
 double portable_cost_us(const Problem& problem, const PortableCandidate& candidate, const DeviceFacts& device,

@@ -23,7 +23,7 @@ namespace octet {
   X(cuStreamGetCtx) X(cuStreamIsCapturing) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) \
   X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuThreadExchangeStreamCaptureMode) \
   X(cuLibraryLoadData) X(cuLibraryUnload) X(cuLibraryGetKernel) X(cuKernelGetFunction) X(cuKernelSetAttribute) \
-  X(cuKernelGetAttribute) X(cuLaunchKernelEx) X(cuTensorMapEncodeTiled) \
+  X(cuKernelGetAttribute) X(cuLaunchKernelEx) X(cuTensorMapEncodeTiled) X(cuTensorMapReplaceAddress) \
   X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) \
   X(cuMemsetD32Async) X(cuMemcpyHtoDAsync) \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime) \

@@ -10,26 +10,19 @@
 #include "runtime/gemm_traits.h"
 #include "runtime/integers.h"
 #include "runtime/launch.h"
+#include "runtime/param_tables.h"
 #include "runtime/portable_traits.h"
+#include "runtime/rules.h"
 #include "templates/abi.h"
 
 namespace octet {
 namespace {
 
-// Where the kernel finds the pointers; those on the host are written to the workspace's part `index`.
-const void* const* place_pointers(const LoadedKernel& kernel, const Pointers& pointers, const GemmArgs& args, int index,
-                                  Stream stream) {
-  if (pointers.device != nullptr) return pointers.device;
-  const std::int64_t groups = kernel.spec.problem.g;
-  const void** to = static_cast<const void**>(args.workspace) + index * groups;
-  constexpr std::int64_t kAtOnce = std::size(decltype(abi::PointerParams::pointers){});
-  for (std::int64_t first = 0; first < groups; first += kAtOnce) {
-    abi::PointerParams params{to + first, std::min(kAtOnce, groups - first), {}};
-    std::copy_n(pointers.host + first, params.count, params.pointers);
-    launch_pass(kernel, kernel.passes.front(), 1, &params, stream);
-  }
-  return to;
-}
+// The parameters as a kernel with w=pointers declares them (templates/gemm_portable.cu).
+struct TableParams {
+  abi::PortableGemmParams gemm;
+  const void* pointers[2 * kMaxGroups];
+};
 
 abi::PortableGemmParams make_params(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows,
                                     const InnerExtent& inner) {
@@ -47,13 +40,12 @@ abi::PortableGemmParams make_params(const LoadedKernel& kernel, const GemmArgs& 
   return params;
 }
 
-void add_pointers(const LoadedKernel& kernel, const GemmArgs& args, abi::PortableGemmParams& params, Stream stream) {
-  if (is_wgrad(kernel.spec.problem)) {
-    const void* const* d = place_pointers(kernel, args.d_data, args, 0, stream);
-    params.d_pointers = const_cast<void* const*>(d);
+void add_pointers(const Problem& problem, const GemmArgs& args, TableParams& params) {
+  if (is_wgrad(problem)) {
+    params.gemm.d_pointers = place_pointers(args.d_data, problem.g, params.pointers);
   } else {
-    params.b_pointers = place_pointers(kernel, args.b_data, args, 0, stream);
-    params.b_sf_pointers = place_pointers(kernel, args.b_sf, args, 1, stream);
+    params.gemm.b_pointers = place_pointers(args.b_data, problem.g, params.pointers);
+    params.gemm.b_sf_pointers = place_pointers(args.b_sf, problem.g, params.pointers + problem.g);
   }
 }
 
@@ -70,11 +62,6 @@ std::int64_t grid_blocks(const LoadedKernel& kernel, const GemmArgs& args, std::
 
 }  // namespace
 
-std::int64_t portable_workspace_bytes(const Problem& problem) {
-  if (!problem.weights_by_pointer) return 0;
-  return problem.g * 8 * (is_wgrad(problem) ? 1 : 2);
-}
-
 void launch_portable(const LoadedKernel& kernel, const GemmArgs& args, Stream stream) {
   const std::int64_t rows = checked_capacity(kernel, args.capacity);
   require_layout(kernel, "a", args.a.layout, kernel.a);
@@ -84,13 +71,16 @@ void launch_portable(const LoadedKernel& kernel, const GemmArgs& args, Stream st
   if (rows == 0 && !is_wgrad(kernel.spec.problem)) return;
   const InnerExtent inner = inner_extent(kernel.spec.problem, rows);
   require_gemm_arguments(kernel, args, rows, inner);
-  const bool copies = args.b_data.host != nullptr || args.b_sf.host != nullptr || args.d_data.host != nullptr;
-  if (kernel.spec.problem.weights_by_pointer && copies) require_pointer(kernel, "workspace", args.workspace, 256);
-  abi::PortableGemmParams params = make_params(kernel, args, rows, inner);
   const LaunchScope scope(kernel, stream);
-  if (kernel.spec.problem.weights_by_pointer) add_pointers(kernel, args, params, stream);
-  launch_pass(kernel, kernel.kernel, grid_blocks(kernel, args, rows), &params, stream,
-              args.programmatic && has_dependent_launch(kernel.spec.arch));
+  const std::int64_t blocks = grid_blocks(kernel, args, rows);
+  const bool programmatic = args.programmatic && has_dependent_launch(kernel.spec.arch);
+  abi::PortableGemmParams params = make_params(kernel, args, rows, inner);
+  if (!kernel.spec.problem.weights_by_pointer) {
+    return launch_pass(kernel, kernel.kernel, blocks, &params, stream, programmatic);
+  }
+  TableParams with_tables{params, {}};
+  add_pointers(kernel.spec.problem, args, with_tables);
+  launch_pass(kernel, kernel.kernel, blocks, &with_tables, stream, programmatic);
 }
 
 }  // namespace octet

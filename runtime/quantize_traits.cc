@@ -101,6 +101,7 @@ std::vector<Pass> passes_of(const Problem& problem) {
 
 std::vector<Pass> passes_of(const Spec& spec) {
   if (std::holds_alternative<MxConfig>(spec.config)) return {Pass::dequantize, Pass::main};
+  if (std::holds_alternative<PortableConfig>(spec.config)) return {Pass::main};
   return passes_of(spec.problem);
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "runtime/gemm_traits.h"
+#include "runtime/param_tables.h"
 #include "runtime/render_parts.h"
 #include "runtime/shared_memory.h"
 
@@ -90,6 +91,9 @@ void add_gemm_facts(const Problem& problem, const GemmConfig& config, const Gemm
   add(weights && traits.weight_vector, traits.swapped ? "left_sf_maps" : "right_sf_maps");
   add(weights && !traits.weight_vector, "sfb_pointers");
   add(pointers && traits.wgrad, "d_pointers");
+  add(wgmma_tables(problem).pointers > 0, "group_pointers");
+  add(tables_fit(problem), "param_tables");
+  add(tables_fit(problem) && wgmma_tables(problem).pointers > 0, "param_pointers");
 }
 
 // More than one step of the K loop at a time is 1 to 3 % faster; more than four registers' worth costs compile time,
@@ -139,6 +143,10 @@ Parts gemm_parts(const Spec& spec, const GemmConfig& config) {
   if (!traits.swapped) {
     text.add("kMathRegisters", registers.math, "per thread, after setmaxnreg");
     text.add("kProducerRegisters", registers.producer, "per thread, after setmaxnreg");
+  }
+  if (tables_fit(problem)) {
+    text.add("kGroupMaps", wgmma_tables(problem).maps * problem.g, "tensor maps behind the parameters");
+    text.add("kParamBytes", wgmma_param_bytes(problem), "of parameters, with what lies behind them");
   }
   text.add("kBlocksPerSm", config.blocks_per_sm, "blocks that a multiprocessor holds");
   text.add("kSharedBytes", gemm_shared_memory_bytes(problem, config), "dynamic shared memory that the launch asks for");

@@ -21,8 +21,8 @@ const std::set<std::string>& known_facts() {
       "left_e4m3_right_e5m2", "left_e5m2_right_e4m3", "left_e5m2_right_e5m2", "left_vector", "right_vector",
       "token_vector", "left_token_vector", "right_token_vector", "weight_vector", "weight_columns", "tile_scales",
       "sfb_turned", "streamed_scales", "block_scales", "row_factors", "group_scales", "row_scales", "scaled_output",
-      "maps", "left_maps", "right_maps", "left_sf_maps", "right_sf_maps", "sfb_pointers", "d_pointers", "acc", "reduce",
-      "fastacc", "checked",
+      "maps", "left_maps", "right_maps", "left_sf_maps", "right_sf_maps", "sfb_pointers", "d_pointers",
+      "group_pointers", "param_tables", "param_pointers", "acc", "reduce", "fastacc", "checked",
       // gemm_portable.cu
       "b_e4m3", "b_e5m2", "whole_scales", "promote", "reads_d", "reads_fp16", "pointers", "programmatic",
       "first_blocks", "group_blocks", "sfa_per_group", "sfa_per_row", "sfa_mn_major", "sfa_k_major", "sfa_col_mn_major",

@@ -5,6 +5,7 @@
 
 #include "octet/layout.h"
 
+#include "runtime/param_tables.h"
 #include "runtime/portable_traits.h"
 #include "runtime/render_parts.h"
 #include "runtime/shared_memory.h"
@@ -87,6 +88,10 @@ Parts portable_parts(const Spec& spec, const PortableConfig& config) {
   }
   if (!traits.whole_scales) {
     text.add("kScalesPerStage", traits.scales_per_stage, "of a row along 128 of the inner axis");
+  }
+  if (problem.weights_by_pointer) {
+    text.add("kGroupPointers", portable_tables(problem).pointers * problem.g, "behind the parameters");
+    text.add("kParamBytes", portable_param_bytes(problem), "of parameters, with what lies behind them");
   }
   text.add("kBlocksPerSm", portable_blocks_per_sm(config), "blocks that a multiprocessor should hold");
   text.add("kStorageBytes", portable_shared_memory_bytes(problem, config),

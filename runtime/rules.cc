@@ -62,7 +62,6 @@ struct Rule {
 };
 
 // Each limit stands here once; predicates, messages and `why` agree by construction or by a test.
-constexpr std::int64_t kMaxGroups = 1024;
 constexpr std::int64_t kMaxGemmK = 262144;           // 2048 scale blocks: B's scale row stays in shared memory
 constexpr std::int64_t kMaxColumns = 16777216;       // 2^24
 constexpr std::int64_t kMaxAlignment = 1048576;      // 2^20 rows

@@ -1,6 +1,7 @@
 // The rule table: named predicates that say which problems and configs are legal, and why the others are not.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "octet/device.h"
@@ -9,6 +10,9 @@
 #include "octet/spec.h"
 
 namespace octet {
+
+// Of a problem; launches have room for as many on the stack.
+inline constexpr std::int64_t kMaxGroups = 1024;
 
 // The first rule of the table that says no; empty when all hold. Pure functions.
 std::optional<Refusal> refuse(const Problem& problem, const DeviceFacts& device);

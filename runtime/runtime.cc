@@ -182,9 +182,6 @@ std::size_t Kernel::workspace_bytes(std::int64_t capacity) const {
   if (std::holds_alternative<MxConfig>(loaded_->spec.config)) {
     return static_cast<std::size_t>(mx_workspace_bytes(problem, capacity));
   }
-  if (std::holds_alternative<PortableConfig>(loaded_->spec.config)) {
-    return static_cast<std::size_t>(portable_workspace_bytes(problem));
-  }
   return static_cast<std::size_t>(
       std::holds_alternative<GemmConfig>(loaded_->spec.config) ? wgmma_workspace_bytes(problem) : 0);
 }

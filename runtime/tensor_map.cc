@@ -54,4 +54,13 @@ abi::TensorMap encode_tensor_map(const MatrixView& view) {
   return result;
 }
 
+abi::TensorMap with_address(const abi::TensorMap& map, const void* data) {
+  CUtensorMap moved;
+  std::memcpy(&moved, &map, sizeof(moved));
+  check(Driver::get().cuTensorMapReplaceAddress(&moved, const_cast<void*>(data)), "cuTensorMapReplaceAddress");
+  abi::TensorMap result;
+  std::memcpy(&result, &moved, sizeof(result));
+  return result;
+}
+
 }  // namespace octet

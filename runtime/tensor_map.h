@@ -25,5 +25,7 @@ struct MatrixView {
 
 // Throws Error{driver} when the driver refuses the description.
 abi::TensorMap encode_tensor_map(const MatrixView& view);
+// The same matrix at another address, 16-byte aligned. Much cheaper than to encode it again.
+abi::TensorMap with_address(const abi::TensorMap& map, const void* data);
 
 }  // namespace octet

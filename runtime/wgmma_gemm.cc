@@ -1,11 +1,11 @@
 #include "runtime/wgmma_gemm.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "octet/layout.h"
 #include "runtime/integers.h"
 #include "runtime/launch.h"
+#include "runtime/param_tables.h"
 #include "runtime/wgmma_views.h"
 
 namespace octet {
@@ -14,100 +14,137 @@ namespace {
 bool is_deepgemm(const Problem& problem) { return problem.from == Packing::deepgemm; }
 bool has_maps(const Problem& problem) { return problem.weights_by_pointer || is_deepgemm(problem); }
 
-// Tables of the workspace, [G] each: maps of the weights (wgrad: of D), maps of their scales or pointers to them
-// (wgrad: pointers to D), and maps of A and B as DeepGEMM packs them.
+// Tables of [G]: maps of the weights (wgrad: of D), maps of their scales or pointers to them (wgrad: pointers to D),
+// and maps of A and B as DeepGEMM packs them.
 enum class Table { matrices, beside, a, b };
 constexpr std::int64_t kMapBytes = sizeof(abi::TensorMap);
 
-void* table_at(const GemmCall& call, Table table) {
-  return static_cast<char*>(call.args.workspace) + static_cast<int>(table) * kMapBytes * call.problem.g;
-}
-abi::TensorMap* maps_at(const GemmCall& call, Table table) {
-  return static_cast<abi::TensorMap*>(table_at(call, table));
+// The parameters as a kernel with tables behind them declares them: maps, then pointers (templates/gemm_tables.cuh).
+struct TableParams {
+  abi::GemmParams gemm;
+  alignas(abi::TensorMap) unsigned char tables[kMostParamBytes - sizeof(abi::GemmParams)];
+};
+
+// One launch that makes maps. `params` lies where the kernel expects it, also where no table is in use.
+struct MapCall {
+  const GemmCall& call;
+  TableParams& params;
+  Stream stream;
+
+  std::int64_t groups() const { return call.problem.g; }
+  void* in_workspace(Table table) const {
+    return static_cast<char*>(call.args.workspace) + static_cast<int>(table) * kMapBytes * groups();
+  }
+  abi::TensorMap* map_behind(Table table) const {
+    return reinterpret_cast<abi::TensorMap*>(params.tables) + static_cast<int>(table) * groups();
+  }
+  const void** pointers_behind() const {
+    return reinterpret_cast<const void**>(params.tables + wgmma_tables(call.problem).maps * kMapBytes * groups());
+  }
+};
+
+// Whether pointers reach the kernel in its parameters, without the pass.
+bool lie_behind(const Problem& problem, const Pointers& pointers) {
+  return pointers.host != nullptr && tables_fit(problem);
 }
 
-void launch_maps(const GemmCall& call, abi::MapParams& params, Stream stream) {
-  launch_pass(call.kernel, call.kernel.passes.front(), 1, &params, stream);
+bool needs_workspace(const GemmCall& call) {
+  const Problem& problem = call.problem;
+  if (is_deepgemm(problem)) return true;
+  if (is_wgrad(problem)) return !lie_behind(problem, call.args.d_data);
+  // An array of pointers to scales on the device is read where it is.
+  const bool is_read = !call.traits.weight_vector && call.args.b_sf.device != nullptr;
+  return !lie_behind(problem, call.args.b_data) || !(is_read || lie_behind(problem, call.args.b_sf));
+}
+
+void launch_maps(const MapCall& maps, abi::MapParams& params) {
+  launch_pass(maps.call.kernel, maps.call.kernel.passes.front(), 1, &params, maps.stream);
 }
 
 // One map, or one entry of a table, for each group's pointer.
-void place_pointers(const GemmCall& call, const Pointers& pointers, abi::MapParams& params, Stream stream) {
-  constexpr std::int64_t kAtOnce = std::size(decltype(abi::MapParams::values){});
+void run_pass(const MapCall& maps, const Pointers& pointers, abi::MapParams& params) {
   params.pointers = pointers.device;
-  for (std::int64_t first = 0; first < call.problem.g; first += kAtOnce) {
-    const std::int64_t count = std::min(kAtOnce, call.problem.g - first);
+  for (std::int64_t first = 0; first < maps.groups(); first += kPointersPerPass) {
+    const std::int64_t count = std::min(kPointersPerPass, maps.groups() - first);
     params.first = static_cast<int>(first);
     params.count = static_cast<int>(count);
     if (pointers.device == nullptr) std::copy_n(pointers.host + first, count, params.values);
-    launch_maps(call, params, stream);
+    launch_maps(maps, params);
   }
 }
 
-abi::TensorMap* place_maps(const GemmCall& call, const Pointers& pointers, Table table, const MatrixView& view,
-                           Stream stream) {
+// Null: behind the parameters. `base`: all but the address.
+const abi::TensorMap* place_maps(const MapCall& maps, const Pointers& pointers, Table table,
+                                 const abi::TensorMap& base) {
+  if (lie_behind(maps.call.problem, pointers)) {
+    abi::TensorMap* behind = maps.map_behind(table);
+    for (std::int64_t g = 0; g < maps.groups(); ++g) behind[g] = with_address(base, pointers.host[g]);
+    return nullptr;
+  }
   abi::MapParams params{};
-  params.base = encode_tensor_map(view);
-  params.maps = maps_at(call, table);
-  place_pointers(call, pointers, params, stream);
+  params.base = base;
+  params.maps = static_cast<abi::TensorMap*>(maps.in_workspace(table));
+  run_pass(maps, pointers, params);
   return params.maps;
 }
 
-// Where the kernel finds the pointers themselves: the caller's array, or the workspace's copy of one on the host.
-const void* const* place_table(const GemmCall& call, const Pointers& pointers, Stream stream) {
-  if (pointers.device != nullptr) return pointers.device;
+// Where the kernel finds the pointers themselves. Null: behind the parameters.
+const void* const* place_table(const MapCall& maps, const Pointers& pointers) {
+  if (pointers.device != nullptr || tables_fit(maps.call.problem)) {
+    return place_pointers(pointers, maps.groups(), maps.pointers_behind());
+  }
   abi::MapParams params{};
-  params.table = static_cast<const void**>(table_at(call, Table::beside));
-  place_pointers(call, pointers, params, stream);
+  params.table = static_cast<const void**>(maps.in_workspace(Table::beside));
+  run_pass(maps, pointers, params);
   return params.table;
 }
 
-abi::TensorMap* place_blocks(const GemmCall& call, const void* data, std::int64_t rows, Table table,
-                             const MatrixView& view, Stream stream) {
+const abi::TensorMap* place_blocks(const MapCall& maps, const void* data, std::int64_t rows, Table table,
+                                   const abi::TensorMap& base) {
   abi::MapParams params{};
-  params.base = encode_tensor_map(view);
-  params.maps = maps_at(call, table);
-  params.count = static_cast<int>(call.problem.g);
+  params.base = base;
+  params.maps = static_cast<abi::TensorMap*>(maps.in_workspace(table));
+  params.count = static_cast<int>(maps.groups());
   params.data = data;
   params.operand_rows = rows;
-  params.splits = call.args.splits;
-  params.capacity = call.capacity;
-  launch_maps(call, params, stream);
+  params.splits = maps.call.args.splits;
+  params.capacity = maps.call.capacity;
+  launch_maps(maps, params);
   return params.maps;
 }
 
-void add_weight_pointers(const GemmCall& call, abi::GemmParams& params, Stream stream) {
-  const GemmTraits& traits = call.traits;
-  const int rows = traits.swapped ? call.config.block_m : call.config.block_n;
-  abi::TensorMap* maps = place_maps(call, call.args.b_data, Table::matrices, b_view(call, rows), stream);
-  (traits.swapped ? params.left_maps : params.right_maps) = maps;
+void add_weight_pointers(const MapCall& maps) {
+  const GemmTraits& traits = maps.call.traits;
+  const GemmArgs& args = maps.call.args;
+  abi::GemmParams& params = maps.params.gemm;
+  (traits.swapped ? params.left_maps : params.right_maps) =
+      place_maps(maps, args.b_data, Table::matrices, traits.swapped ? params.left : params.right);
   if (traits.weight_vector) {
-    const int boxes = traits.swapped ? traits.left_boxes.rows : traits.right_boxes.rows;
-    params.sf_maps = place_maps(call, call.args.b_sf, Table::beside, sfb_view(call, boxes), stream);
+    params.sf_maps = place_maps(maps, args.b_sf, Table::beside, traits.swapped ? params.left_sf : params.right_sf);
   } else {
-    params.sfb_pointers = reinterpret_cast<const float* const*>(place_table(call, call.args.b_sf, stream));
+    params.pointers = place_table(maps, args.b_sf);
   }
 }
 
-void add_maps(const GemmCall& call, abi::GemmParams& params, Stream stream) {
-  const Problem& problem = call.problem;
-  if (is_deepgemm(problem) && call.capacity > 0) {
-    params.left_maps =
-        place_blocks(call, call.args.a.data, problem.n, Table::a, a_view(call, call.config.block_m), stream);
-    params.right_maps =
-        place_blocks(call, call.args.b.data, problem.k, Table::b, b_view(call, call.config.block_n), stream);
+void add_maps(const MapCall& maps) {
+  const Problem& problem = maps.call.problem;
+  const GemmArgs& args = maps.call.args;
+  abi::GemmParams& params = maps.params.gemm;
+  if (is_deepgemm(problem) && maps.call.capacity > 0) {
+    params.left_maps = place_blocks(maps, args.a.data, problem.n, Table::a, params.left);
+    params.right_maps = place_blocks(maps, args.b.data, problem.k, Table::b, params.right);
   }
   if (!problem.weights_by_pointer) return;
-  if (!is_wgrad(problem)) return add_weight_pointers(call, params, stream);
-  params.d_maps = place_maps(call, call.args.d_data, Table::matrices, d_view(call), stream);
-  params.d_pointers = const_cast<void* const*>(place_table(call, call.args.d_data, stream));
+  if (!is_wgrad(problem)) return add_weight_pointers(maps);
+  params.d_maps = place_maps(maps, args.d_data, Table::matrices, params.d);
+  if (wgmma_tables(problem).pointers > 0) params.pointers = place_table(maps, args.d_data);
 }
 
-abi::GemmParams make_params(const GemmCall& call) {
+void fill(abi::GemmParams& params, const GemmCall& call) {
   const GemmTraits& traits = call.traits;
   const auto encode = [&](auto view_of_a, auto view_of_b, bool left, int rows) {
     return encode_tensor_map(left != traits.swapped ? view_of_a(call, rows) : view_of_b(call, rows));
   };
-  abi::GemmParams params{};
   params.left = encode(a_view, b_view, true, call.config.block_m);
   params.right = encode(a_view, b_view, false, call.config.block_n);
   if (traits.left_vector) params.left_sf = encode(sfa_view, sfb_view, true, traits.left_boxes.rows);
@@ -123,7 +160,6 @@ abi::GemmParams make_params(const GemmCall& call) {
   params.d_stride = call.strides.d;
   params.alpha = call.args.alpha;
   params.beta = call.problem.has(Flag::acc) ? call.args.beta : 0.f;
-  return params;
 }
 
 // As many persistent blocks as fit, but no more clusters than there can be units of work.
@@ -136,6 +172,19 @@ std::int64_t grid_blocks(const GemmCall& call) {
       row_tiles * ceil_div(ceil_div(traits.d_columns, traits.tile_columns), call.config.cluster_n);
   const std::int64_t resident = usable_blocks(kernel, call.args) / kernel.cluster;
   return std::max<std::int64_t>(1, std::min(units, resident)) * kernel.cluster;
+}
+
+void launch_alone(const GemmCall& call, Stream stream) {
+  abi::GemmParams params{};
+  fill(params, call);
+  launch_pass(call.kernel, call.kernel.kernel, grid_blocks(call), &params, stream, call.args.programmatic);
+}
+
+void launch_with_maps(const GemmCall& call, Stream stream) {
+  TableParams params{};
+  fill(params.gemm, call);
+  add_maps({call, params, stream});
+  launch_pass(call.kernel, call.kernel.kernel, grid_blocks(call), &params, stream, call.args.programmatic);
 }
 
 }  // namespace
@@ -153,14 +202,12 @@ void launch_wgmma(const LoadedKernel& kernel, const GemmArgs& args, Stream strea
   if (capacity == 0 && !is_wgrad(problem)) return;
   const InnerExtent inner = inner_extent(problem, capacity);
   require_gemm_arguments(kernel, args, capacity, inner);
-  if (has_maps(problem)) require_pointer(kernel, "workspace", args.workspace, 256);
   const auto& config = std::get<GemmConfig>(kernel.spec.config);
   const GemmCall call{
       kernel, problem, config, args, GemmTraits(problem, config), capacity, inner, gemm_strides(problem, args, inner)};
+  if (has_maps(problem) && needs_workspace(call)) require_pointer(kernel, "workspace", args.workspace, 256);
   const LaunchScope scope(kernel, stream);  // encoding tensor maps wants a context too
-  abi::GemmParams params = make_params(call);
-  if (has_maps(problem)) add_maps(call, params, stream);
-  launch_pass(kernel, kernel.kernel, grid_blocks(call), &params, stream, args.programmatic);
+  has_maps(problem) ? launch_with_maps(call, stream) : launch_alone(call, stream);
 }
 
 }  // namespace octet

@@ -23,7 +23,10 @@ struct GemmCall {
   GemmStrides strides;
 
   // A map needs an address, also where nothing is read through it.
-  const void* placeholder() const { return args.d != nullptr ? args.d : args.workspace; }
+  const void* placeholder() const {
+    if (args.d != nullptr || args.d_data.host == nullptr) return args.d != nullptr ? args.d : args.workspace;
+    return *args.d_data.host;  // with a table of D in the parameters there may be no workspace
+  }
 };
 
 // `box_rows`: of one copy, by the operand's side of the matrix instruction. With w=pointers the view of one group's

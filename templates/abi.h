@@ -27,13 +27,14 @@ struct GemmParams {
   int* status;         // +checked: four words
   long long capacity;  // rows of the buffers of tokens
   long long d_stride;  // elements from one row of D to the next
-  // w=pointers, and operands as DeepGEMM packs them: what a pass before the kernel left in the workspace, [G] each.
+  // w=pointers, and operands as DeepGEMM packs them, [G] each: what a pass before the kernel left in the workspace, or
+  // for `pointers` the caller's own array. With w=pointers null where the table lies behind these parameters, which is
+  // what pointers on the host become: TableParams of gemm_tables.cuh.
   const TensorMap* left_maps;
   const TensorMap* right_maps;
   const TensorMap* sf_maps;  // of B
   const TensorMap* d_maps;
-  const float* const* sfb_pointers;
-  void* const* d_pointers;
+  const void* const* pointers;  // to scales of B that are not read through a map; wgrad: to D
   float alpha, beta;
 };
 static_assert(sizeof(GemmParams) == 768, "host and device lay out the parameters alike");
@@ -82,10 +83,12 @@ struct PortableGemmParams {
   const void* a_sf;
   const void* b;  // [G][N] rows of K; wgrad: rows of columnwise tokens
   const void* b_sf;
-  void* d;                           // rows of N; wgrad: [G][N] rows of K
-  const void* const* b_pointers;     // w=pointers of a gemm: [G], instead of b
-  const void* const* b_sf_pointers;  // [G], instead of b_sf
-  void* const* d_pointers;           // w=pointers of a wgrad: [G], instead of d
+  void* d;  // rows of N; wgrad: [G][N] rows of K
+  // w=pointers, [G] each, on the device; null where the pointers lie behind these parameters: TableParams of
+  // gemm_portable.cu.
+  const void* const* b_pointers;     // gemm: instead of b
+  const void* const* b_sf_pointers;  // and of b_sf
+  const void* const* d_pointers;     // wgrad: instead of d
   const void* splits;                // device array, type and form as the problem says; null of dense
   const void* bias;                  // +bias: [G][N] of D's type
   int* status;                       // +checked: 4 words, zeros
@@ -94,13 +97,6 @@ struct PortableGemmParams {
   float alpha, beta;
 };
 static_assert(sizeof(PortableGemmParams) == 128, "host and device lay out the parameters alike");
-// Pointers on their way from a host array to the workspace, where the kernel reads them.
-struct PointerParams {
-  const void** to;
-  long long count;
-  const void* pointers[480];  // with the rest less than the 4 KB that every driver takes
-};
-static_assert(sizeof(PointerParams) == 3856, "host and device lay out the parameters alike");
 #endif
 #if OCTET_QUANTIZE || !OCTET_RENDERED
 // Quantizers and activations: what QuantizeArgs of octet/runtime.h names, and scratch. F, C: columns, as there.

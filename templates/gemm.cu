@@ -32,6 +32,13 @@
 
 namespace octet {
 
+#if OCTET_PARAM_TABLES
+using Params = TableParams;
+#endif
+#if !OCTET_PARAM_TABLES
+using Params = abi::GemmParams;
+#endif
+
 // Gives a tile's slot back to its producer. Every lane arrives for its own reads: once a tile that costs nothing, and
 // the order of memory accesses is then plain to see, for tools too.
 __device__ __forceinline__ void release_tile(SharedStorage& shared, i32 tile_stage) {
@@ -77,7 +84,7 @@ __device__ __forceinline__ void consume(const abi::GemmParams& params, SharedSto
 }  // namespace octet
 
 extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBlocksPerSm)
-    OCTET_ENTRY(const __grid_constant__ octet::abi::GemmParams params) {
+    OCTET_ENTRY(const __grid_constant__ octet::Params params) {
   using namespace octet;
   extern __shared__ __align__(1024) u8 shared_bytes[];
   SharedStorage& shared = *reinterpret_cast<SharedStorage*>(shared_bytes);

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "gemm_shared.cuh"
+#if OCTET_MAPS
+#include "gemm_tables.cuh"
+#endif
 
 namespace octet {
 
@@ -24,7 +27,7 @@ __device__ __forceinline__ i64 row_of_d(const abi::GemmParams& params, const Til
 // Scales of B of a group: one, or one for each row of B.
 __device__ __forceinline__ const float* scales_of_weights(const abi::GemmParams& params, const Tile& tile) {
 #if OCTET_SFB_POINTERS
-  return params.sfb_pointers[tile.group];
+  return static_cast<const float*>(group_pointer(params, tile.group));
 #endif
 #if !OCTET_SFB_POINTERS
 #if OCTET_GROUP_SCALES
@@ -41,7 +44,7 @@ __device__ __forceinline__ const float* scales_of_weights(const abi::GemmParams&
 // What row_of_d counts from.
 __device__ __forceinline__ const void* data_of_d(const abi::GemmParams& params, const Tile& tile) {
 #if OCTET_D_POINTERS
-  return params.d_pointers[tile.group];
+  return group_pointer(params, tile.group);
 #endif
 #if !OCTET_D_POINTERS
   return params.d_data;

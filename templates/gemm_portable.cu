@@ -53,6 +53,27 @@ static_assert(sizeof(SharedStorage) == config::kStorageBytes, "the host asks for
 // 8 rows, meets every bank once.
 __device__ __forceinline__ u32 stage_offset(i32 row, i32 chunk) { return row * kBlockK + ((chunk ^ (row % 8)) * 16); }
 
+#if OCTET_POINTERS
+// What the launch passes: pointers that it got on the host lie behind the parameters, tables of [G]: of the weights, of
+// their scales; of a wgrad of D.
+struct TableParams : abi::PortableGemmParams {
+  const void* group_pointers[config::kGroupPointers];
+};
+static_assert(sizeof(TableParams) == config::kParamBytes, "the host fills exactly this much");
+
+// `on_device`: the caller's array; null: table kTable of the parameters.
+template <i32 kTable>
+__device__ __forceinline__ const void* group_pointer(const abi::PortableGemmParams& params,
+                                                     const void* const* on_device, i32 group) {
+  if (on_device != nullptr) return on_device[group];
+  return static_cast<const TableParams&>(params).group_pointers[kTable * config::kGroups + group];
+}
+using Params = TableParams;
+#endif
+#if !OCTET_POINTERS
+using Params = abi::PortableGemmParams;
+#endif
+
 // What a block loads for one tile.
 struct Operands {
   const u8* a;  // the tile's first row, where the group's inner axis begins
@@ -69,7 +90,8 @@ __device__ __forceinline__ Operands operands_of(const abi::PortableGemmParams& p
 #endif
 #if !OCTET_WGRAD
 #if OCTET_POINTERS
-  const u8* b = static_cast<const u8*>(params.b_pointers[place.group]) + place.column * params.b_stride;
+  const void* weights = group_pointer<0>(params, params.b_pointers, place.group);
+  const u8* b = static_cast<const u8*>(weights) + place.column * params.b_stride;
 #endif
 #if !OCTET_POINTERS
   const i64 row = static_cast<i64>(place.group) * config::kN + place.column;
@@ -322,7 +344,8 @@ __device__ __forceinline__ float load_one(const Element* from) { return low_fp16
 __device__ __forceinline__ Element* output_of(const abi::PortableGemmParams& params, const Place& place) {
 #if OCTET_WGRAD
 #if OCTET_POINTERS
-  Element* d = static_cast<Element*>(params.d_pointers[place.group]);
+  const void* matrix = group_pointer<0>(params, params.d_pointers, place.group);
+  Element* d = static_cast<Element*>(const_cast<void*>(matrix));
   const i64 row = place.row;
 #endif
 #if !OCTET_POINTERS
@@ -342,7 +365,7 @@ __device__ __forceinline__ Element* output_of(const abi::PortableGemmParams& par
 __device__ __forceinline__ const void* scales_of_weights(const abi::PortableGemmParams& params, const Place& place) {
 #if !OCTET_WGRAD
 #if OCTET_POINTERS
-  return params.b_sf_pointers[place.group];
+  return group_pointer<1>(params, params.b_sf_pointers, place.group);
 #endif
 #endif
   return params.b_sf;
@@ -465,7 +488,7 @@ __device__ __forceinline__ void compute_tile(const abi::PortableGemmParams& para
 }  // namespace octet
 
 extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBlocksPerSm)
-    OCTET_ENTRY(const __grid_constant__ octet::abi::PortableGemmParams params) {
+    OCTET_ENTRY(const __grid_constant__ octet::Params params) {
   using namespace octet;
   extern __shared__ __align__(128) u8 shared_bytes[];
   SharedStorage& shared = *reinterpret_cast<SharedStorage*>(shared_bytes);
@@ -487,13 +510,3 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
   Place place;
   while (walk.next(place)) compute_tile(params, shared, place);
 }
-#if OCTET_POINTERS
-
-// Writes pointers that come by value to the workspace. One block.
-extern "C" __global__ void OCTET_POINTERS_ENTRY(const __grid_constant__ octet::abi::PointerParams params) {
-#if OCTET_PROGRAMMATIC
-  octet::wait_for_earlier_kernels();
-#endif
-  for (octet::i64 i = threadIdx.x; i < params.count; i += blockDim.x) params.to[i] = params.pointers[i];
-}
-#endif

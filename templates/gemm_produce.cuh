@@ -3,6 +3,9 @@
 #pragma once
 
 #include "gemm_shared.cuh"
+#if OCTET_MAPS
+#include "gemm_tables.cuh"
+#endif
 
 namespace octet {
 
@@ -117,20 +120,16 @@ __device__ __forceinline__ LoadMaps maps_of(const abi::GemmParams& params, const
 #endif
   if (blocks_of_tile(tile) == 0) return maps;  // without rows there may be none
 #if OCTET_LEFT_MAPS
-  maps.left = params.left_maps + tile.group;
-  acquire_map(maps.left);
+  maps.left = group_map<0>(params, params.left_maps, tile.group);
 #endif
 #if OCTET_RIGHT_MAPS
-  maps.right = params.right_maps + tile.group;
-  acquire_map(maps.right);
+  maps.right = group_map<0>(params, params.right_maps, tile.group);
 #endif
 #if OCTET_LEFT_SF_MAPS
-  maps.left_sf = params.sf_maps + tile.group;
-  acquire_map(maps.left_sf);
+  maps.left_sf = group_map<1>(params, params.sf_maps, tile.group);
 #endif
 #if OCTET_RIGHT_SF_MAPS
-  maps.right_sf = params.sf_maps + tile.group;
-  acquire_map(maps.right_sf);
+  maps.right_sf = group_map<1>(params, params.sf_maps, tile.group);
 #endif
   return maps;
 }
@@ -207,7 +206,7 @@ __device__ __forceinline__ void produce_tiles(const abi::GemmParams& params, Sha
       // Columns past N have no scales; their products are never stored.
       const i32 row = min(tile.column / 128 + n, kScaleRows - 1);
 #if OCTET_SFB_POINTERS
-      const float* sfb = more ? params.sfb_pointers[tile.group] : nullptr;
+      const float* sfb = more ? static_cast<const float*>(group_pointer(params, tile.group)) : nullptr;
 #endif
 #if !OCTET_SFB_POINTERS
       const float* sfb = params.sfb + static_cast<i64>(tile.group) * kScaleRows * kBlocksK;

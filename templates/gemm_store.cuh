@@ -127,9 +127,8 @@ __device__ __forceinline__ void store_slab(const abi::GemmParams& params, u32 bu
 #if OCTET_WGRAD
   // The tensor map ends with the group's rows, so nothing past them is written.
 #if OCTET_D_POINTERS
-  const abi::TensorMap* map = params.d_maps + tile.group;
+  const abi::TensorMap* map = group_map<0>(params, params.d_maps, tile.group);
   constexpr i32 plane = 0;
-  acquire_map(map);
 #endif
 #if !OCTET_D_POINTERS
   const abi::TensorMap* map = &params.d;

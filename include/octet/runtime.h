@@ -55,7 +55,9 @@ struct OCTET_API MutableOperand {
 };
 
 // One pointer to device memory per group, for w=pointers: an array of G of them on the host, which the launch copies,
-// or on the device, which the kernel reads, so that a graph replay sees changes. Give one of the two.
+// or on the device, which the kernel reads, so that a graph replay sees changes. Give one of the two. Up to some number
+// of groups those on the host travel in the kernel's parameters: no other launch, no workspace (docs/problems.md,
+// "Groups by pointer").
 struct OCTET_API Pointers {
   const void* const* host = nullptr;
   const void* const* device = nullptr;
@@ -70,8 +72,8 @@ struct OCTET_API GemmArgs {
   const void* splits =
       nullptr;                // problem.splits says type and form; read by the kernel, so a graph replay sees changes
   std::int64_t capacity = 0;  // rows that the buffers of tokens have room for; masked: 0 or G*m
-  // workspace_bytes(capacity) bytes, 256-byte aligned; may be null when that is 0. Two launches that may overlap need
-  // two.
+  // workspace_bytes(capacity) bytes, 256-byte aligned; may be null when that is 0, or when no table of w=pointers goes
+  // there. Two launches that may overlap need two.
   void* workspace = nullptr;
   const void* bias = nullptr;  // +bias: [G, N] of type problem.d
   float alpha = 1;
@@ -190,7 +192,8 @@ class OCTET_API Kernel {
  public:
   Kernel() = default;
   const Spec& spec() const;
-  // Scratch that a launch on a buffer of `capacity` rows needs, in bytes. Often 0.
+  // Scratch that a launch on a buffer of `capacity` rows needs, in bytes. Often 0. With w=pointers an upper bound:
+  // enough for pointers on the device.
   std::size_t workspace_bytes(std::int64_t capacity) const;
 
  protected:

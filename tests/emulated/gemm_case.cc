@@ -153,8 +153,7 @@ class GemmCase {
 
   void run(const emulator::GemmKernel& kernel) {
     const emulator::SplitsArray splits(problem, groups, capacity, impossible);
-    std::vector<const void*> b_data, b_sf;
-    std::vector<void*> d_pointers;
+    std::vector<const void*> b_data, b_sf, d_pointers;
     for (auto& tensor : b) b_data.push_back(tensor->buffer().data()), b_sf.push_back(tensor->sf.data());
     for (std::int64_t g = 0; wgrad && g < problem.g; ++g) d_pointers.push_back(d.at(g * problem.n, 0));
     allow(a);
@@ -165,16 +164,19 @@ class GemmCase {
     params.status = status, params.capacity = capacity;
     params.a_stride = a.stride, params.b_stride = b[0]->stride, params.d_stride = d.stride;
     params.alpha = kAlpha, params.beta = beta;
-    std::vector<const void*> placed_b(b_data.size()), placed_sf(b_sf.size());
+    std::vector<const void*> behind;
     if (problem.weights_by_pointer && wgrad) {
-      params.d_pointers = d_pointers.data();
+      params.d_pointers = place(d_pointers, behind);
       params.d = nullptr;
     } else if (problem.weights_by_pointer) {
       params.b = params.b_sf = nullptr;
-      params.b_pointers = place(kernel, b_data, placed_b), params.b_sf_pointers = place(kernel, b_sf, placed_sf);
+      params.b_pointers = place(b_data, behind), params.b_sf_pointers = place(b_sf, behind);
     }
+    std::vector<std::uint64_t> passed(kernel.param_bytes / 8);
+    std::memcpy(passed.data(), &params, sizeof(params));
+    if (!behind.empty()) std::memcpy(passed.data() + sizeof(params) / 8, behind.data(), behind.size() * 8);
     constexpr unsigned kBlocks = 3;  // few, so that each does several tiles
-    emulator::launch(kBlocks, kernel.threads, [&] { kernel.main(&params); });
+    emulator::launch(kBlocks, kernel.threads, [&] { kernel.main(passed.data()); });
   }
 
   int verdict() {
@@ -215,12 +217,11 @@ class GemmCase {
     emulator::readable.emplace_back(tensor.buffer().data(), tensor.buffer().data() + tensor.buffer().size());
     emulator::readable.emplace_back(tensor.sf.data(), tensor.sf.data() + tensor.sf.size());
   }
-  static const void* const* place(const emulator::GemmKernel& kernel, const std::vector<const void*>& pointers,
-                                  std::vector<const void*>& to) {
-    octet::abi::PointerParams params{to.data(), static_cast<long long>(pointers.size()), {}};
-    std::copy(pointers.begin(), pointers.end(), params.pointers);
-    emulator::launch(1, kernel.threads, [&] { kernel.pointers(&params); });
-    return to.data();
+  // In an array on the device, or null and behind the parameters.
+  const void* const* place(const std::vector<const void*>& pointers, std::vector<const void*>& behind) const {
+    if (strided) return pointers.data();
+    behind.insert(behind.end(), pointers.begin(), pointers.end());
+    return nullptr;
   }
 
   Rows rows_of(std::int64_t g) const {

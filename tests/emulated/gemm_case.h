@@ -2,18 +2,20 @@
 // and dequantized. Compiled once for all kernels.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 
 namespace emulator {
 
 struct GemmKernel {
   unsigned threads;
-  std::function<void(const void*)> main, pointers;  // entry points, by the address of their parameters
+  std::size_t param_bytes;
+  std::function<void(const void*)> main;  // the entry point, by the address of its parameters
 };
 
 struct GemmVariant {
   bool impossible;  // splits that go up and down
-  bool strided;     // gaps between the rows of every matrix
+  bool strided;     // gaps between the rows of every matrix; w=pointers: in arrays on the device, else on the host
   bool zero_beta;   // +acc with beta 0, and NaN in all of D
 };
 

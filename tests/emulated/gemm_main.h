@@ -5,10 +5,7 @@
 
 int main() {
   using namespace octet;
-  emulator::GemmKernel kernel{
-      kThreads, [](const void* at) { OCTET_ENTRY(*static_cast<const abi::PortableGemmParams*>(at)); }, {}};
-#ifdef OCTET_POINTERS_ENTRY
-  kernel.pointers = [](const void* at) { OCTET_POINTERS_ENTRY(*static_cast<const abi::PointerParams*>(at)); };
-#endif
+  const emulator::GemmKernel kernel{kThreads, sizeof(Params),
+                                    [](const void* at) { OCTET_ENTRY(*static_cast<const Params*>(at)); }};
   return emulator::check_gemm(PROBLEM, {IMPOSSIBLE, STRIDED, ZERO_BETA}, kernel);
 }

@@ -142,7 +142,12 @@ TEST_CASE_METHOD(GpuTest, "errors: w=pointers takes one array, and no null in it
   REQUIRE(forward.fault_of([&](GemmArgs& args) { args.b_data.host = with_null.data(); }, {"b_data", "[2]"}, random) ==
           "");
   REQUIRE(forward.fault_of([&](GemmArgs& args) { args.b_data.host = odd.data(); }, {"b_data", "[1]"}, random) == "");
-  REQUIRE(forward.fault_of([](GemmArgs& args) { args.workspace = nullptr; }, {"workspace"}, random) == "");
+  // Pointers on the host lie in the parameters; those on the device need the workspace.
+  const auto on_device = [](GemmArgs& args) {
+    args.b_data = {nullptr, static_cast<const void* const*>(args.a.data)};
+    args.workspace = nullptr;
+  };
+  REQUIRE(forward.fault_of(on_device, {"workspace"}, random) == "");
   Refusals wgrad("wgrad.packed g4 n272 k400 a=e4m3:1x128 b=e4m3:1x128 d=bf16 w=pointers", nullptr, random);
   REQUIRE(wgrad.fault_of([](GemmArgs& args) { args.d_data = {}; }, {"d_data"}, random) == "");
   REQUIRE(wgrad.fault_of([](GemmArgs& args) { args.d_data.device = args.d_data.host; }, {"d_data"}, random) == "");

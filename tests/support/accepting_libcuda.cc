@@ -1,12 +1,16 @@
 // A libcuda.so.1 that accepts every call and computes nothing: with it the GPU tests run, and fail, on a machine
 // without a GPU, but ask for their kernels first, which fills a cache (tools/gpu_check.sh --prefill). Memory is the
-// host's.
+// host's. A test that wants to know what is launched sets octet_on_launch. In a tensor map the first word is the
+// address, and the rest says what else the driver was told.
 #define __CUDA_API_VERSION_INTERNAL  // symbols by their own names, not by the header's macros
 #include <cuda.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
 
 #define ACCEPT extern "C" __attribute__((visibility("default"))) CUresult
 #define OK return CUDA_SUCCESS
@@ -21,6 +25,14 @@ void give(Handle* handle) {
   *handle = reinterpret_cast<Handle>(std::uintptr_t{16});
 }
 void* at(CUdeviceptr pointer) { return reinterpret_cast<void*>(pointer); }
+
+// A kernel's handle: its name, kept for the life of the process.
+const char* kept(const char* name) {
+  static std::mutex mutex;
+  static std::set<std::string> names;
+  const std::lock_guard lock(mutex);
+  return names.insert(name).first->c_str();
+}
 
 // An H200.
 int attribute_of(CUdevice_attribute attribute) {
@@ -43,6 +55,11 @@ int attribute_of(CUdevice_attribute attribute) {
 }
 
 }  // namespace
+
+// Called at every launch with the kernel's name and its parameters.
+extern "C" {
+__attribute__((visibility("default"))) void (*octet_on_launch)(const char* kernel, const void* parameters) = nullptr;
+}
 
 ACCEPT cuInit(unsigned) { OK; }
 ACCEPT cuDriverGetVersion(int* version) { return *version = 13000, CUDA_SUCCESS; }
@@ -85,15 +102,28 @@ ACCEPT cuLibraryLoadData(CUlibrary* library, const void*, CUjit_option*, void**,
   return give(library), CUDA_SUCCESS;
 }
 ACCEPT cuLibraryUnload(CUlibrary) { OK; }
-ACCEPT cuLibraryGetKernel(CUkernel* kernel, CUlibrary, const char*) { return give(kernel), CUDA_SUCCESS; }
-ACCEPT cuKernelGetFunction(CUfunction* function, CUkernel) { return give(function), CUDA_SUCCESS; }
+ACCEPT cuLibraryGetKernel(CUkernel* kernel, CUlibrary, const char* name) {
+  return *kernel = reinterpret_cast<CUkernel>(const_cast<char*>(kept(name))), CUDA_SUCCESS;
+}
+ACCEPT cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+  return *function = reinterpret_cast<CUfunction>(kernel), CUDA_SUCCESS;
+}
 ACCEPT cuKernelSetAttribute(CUfunction_attribute, int, CUkernel, CUdevice) { OK; }
 ACCEPT cuKernelGetAttribute(int* value, CUfunction_attribute, CUkernel, CUdevice) { return *value = 0, CUDA_SUCCESS; }
-ACCEPT cuLaunchKernelEx(const CUlaunchConfig*, CUfunction, void**, void**) { OK; }
-ACCEPT cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
-                              const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
-                              CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+ACCEPT cuLaunchKernelEx(const CUlaunchConfig*, CUfunction kernel, void** parameters, void**) {
+  if (octet_on_launch != nullptr) octet_on_launch(reinterpret_cast<const char*>(kernel), parameters[0]);
   OK;
+}
+ACCEPT cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                              const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
+                              const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
+                              CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  const cuuint64_t words[16] = {
+      reinterpret_cast<cuuint64_t>(address), type, rank, sizes[0], sizes[1], strides[0], box[0], box[1], swizzle};
+  return std::memcpy(map, words, sizeof words), CUDA_SUCCESS;
+}
+ACCEPT cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
+  return std::memcpy(map, &address, sizeof address), CUDA_SUCCESS;
 }
 
 ACCEPT cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {

@@ -9,7 +9,7 @@
 #include "runtime/candidates.h"
 #include "runtime/cost.h"
 #include "runtime/gemm_traits.h"
-#include "runtime/portable_gemm.h"
+#include "runtime/param_tables.h"
 #include "runtime/portable_traits.h"
 #include "runtime/shared_memory.h"
 #include "runtime/wgmma_gemm.h"
@@ -318,7 +318,6 @@ TEST_CASE("checked: what the device found reads as a sentence") {
 
 TEST_CASE("workspace: maps and pointers of w=pointers, and maps of DeepGEMM's blocks") {
   const auto wgmma = [](const std::string& text) { return octet::wgmma_workspace_bytes(Problem::parse(text)); };
-  const auto portable = [](const std::string& text) { return octet::portable_workspace_bytes(Problem::parse(text)); };
   const std::string blocks = " a=e4m3:1x128 b=e4m3:128x128 d=bf16", columns = " a=e4m3:1x128 b=e4m3:1x128 d=f32";
   CHECK(wgmma("gemm.packed g8 n64 k64" + blocks) == 0);
   CHECK(wgmma("wgrad.packed g8 n64 k64" + columns) == 0);
@@ -329,10 +328,45 @@ TEST_CASE("workspace: maps and pointers of w=pointers, and maps of DeepGEMM's bl
   // And of A and of B as DeepGEMM packs them, behind those.
   CHECK(wgmma("wgrad.packed g8 n64 k64" + columns + " from=deepgemm") == 8 * 4 * 128);
   CHECK(wgmma("wgrad.packed g8 n64 k64" + columns + " from=deepgemm w=pointers") == 8 * 4 * 128);
-  // The portable kernel needs the pointers alone.
-  CHECK(portable("gemm.packed g8 n64 k64" + blocks) == 0);
-  CHECK(portable("gemm.packed g8 n64 k64" + blocks + " w=pointers") == 8 * 2 * 8);
-  CHECK(portable("wgrad.packed g8 n64 k64" + columns + " w=pointers") == 8 * 8);
+}
+
+TEST_CASE("w=pointers: parameters with a map and a pointer for each group, up to the limit") {
+  const std::string blocks = " n64 k64 a=e4m3:1x128 b=e4m3:128x128 d=bf16",
+                    columns = " n64 k64 a=e4m3:1x128 b=e4m3:1x128 d=f32";
+  const auto problem = [](const char* op, int groups, const std::string& rest) {
+    return Problem::parse(std::string(op) + ".packed g" + std::to_string(groups) + rest);
+  };
+  // 768 bytes of their own; 128 of a map, 8 of a pointer, and the whole a multiple of a map's alignment.
+  CHECK(octet::wgmma_param_bytes(problem("gemm", 1, blocks + " w=pointers")) == 768 + 192);
+  CHECK(octet::wgmma_param_bytes(problem("gemm", 8, blocks + " w=pointers")) == 768 + 8 * 136);
+  CHECK(octet::wgmma_param_bytes(problem("gemm", 8, columns + " w=pointers")) == 768 + 8 * 256);
+  CHECK(octet::wgmma_param_bytes(problem("wgrad", 8, columns + " w=pointers")) == 768 + 8 * 128);
+  CHECK(octet::wgmma_param_bytes(problem("wgrad", 8, columns + " w=pointers +acc")) == 768 + 8 * 136);
+  CHECK(octet::portable_param_bytes(problem("gemm", 1024, blocks + " w=pointers")) == 128 + 1024 * 16);
+  CHECK(octet::portable_param_bytes(problem("wgrad", 1024, columns + " w=pointers")) == 128 + 1024 * 8);
+  struct Row {
+    const char* op;
+    std::string rest;
+    int most;        // groups that fit into 10240 bytes
+    int arrays = 2;  // that a pass reads otherwise
+  };
+  for (const Row& row : {Row{"gemm", blocks, 69}, Row{"gemm", columns, 37}, Row{"wgrad", columns, 74, 1},
+                         Row{"wgrad", columns + " +acc", 69}}) {
+    CAPTURE(row.op, row.rest);
+    const std::string pointers = row.rest + " w=pointers";
+    CHECK(octet::tables_fit(problem(row.op, row.most, pointers)));
+    CHECK(octet::map_passes(problem(row.op, row.most, pointers)) == 0);
+    CHECK_FALSE(octet::tables_fit(problem(row.op, row.most + 1, pointers)));
+    CHECK(octet::map_passes(problem(row.op, row.most + 1, pointers)) == row.arrays);
+    CHECK(octet::map_passes(problem(row.op, 449, pointers)) == 2 * row.arrays);
+    CHECK_FALSE(octet::tables_fit(problem(row.op, row.most, row.rest)));
+    CHECK(octet::map_passes(problem(row.op, 449, row.rest)) == 0);
+  }
+  // DeepGEMM's blocks lie where the splits on the device say.
+  CHECK(octet::map_passes(problem("wgrad", 8, columns + " from=deepgemm")) == 2);
+  CHECK_FALSE(octet::tables_fit(problem("wgrad", 8, columns + " from=deepgemm w=pointers")));
+  CHECK(octet::map_passes(problem("wgrad", 8, columns + " from=deepgemm w=pointers")) == 3);
+  CHECK(octet::map_passes(problem("wgrad", 100, columns + " from=deepgemm w=pointers +acc")) == 4);
 }
 
 TEST_CASE("deepgemm: its blocks are read where they lie, by wgmma alone") {

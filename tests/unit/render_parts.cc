@@ -6,6 +6,7 @@
 #include "octet/layout.h"
 #include "runtime/gemm_traits.h"
 #include "runtime/mx_traits.h"
+#include "runtime/param_tables.h"
 #include "runtime/portable_traits.h"
 #include "runtime/quantize_traits.h"
 #include "tests/support/catch.h"
@@ -37,6 +38,12 @@ bool is_wgmma(const Spec& spec) { return std::holds_alternative<GemmConfig>(spec
 bool is_portable(const Spec& spec) { return std::holds_alternative<octet::PortableConfig>(spec.config); }
 bool is_mx(const Spec& spec) { return std::holds_alternative<octet::MxConfig>(spec.config); }
 bool is_hopper(const Spec& spec) { return is_wgmma(spec) || is_mx(spec); }
+bool has_maps(const Spec& spec) { return spec.problem.weights_by_pointer || spec.problem.from == Packing::deepgemm; }
+// With w=pointers scales of B but 1x128, and what D held: not through a tensor map.
+bool reads_pointers(const Spec& spec) {
+  if (!spec.problem.weights_by_pointer) return false;
+  return is_wgrad(spec) ? spec.problem.has(Flag::acc) : spec.problem.b->granularity != Granularity::block_1x128;
+}
 octet::GemmTraits gemm_traits(const Spec& spec) {
   return octet::GemmTraits(spec.problem, std::get<GemmConfig>(spec.config));
 }
@@ -178,9 +185,19 @@ const Part kParts[] = {
     {"build_block_table(", [](const Spec& s) { return is_hopper(s) && is_wgrad(s); }},
     {"policy_read_once(", is_swapped},
     {"params.beta", [](const Spec& s) { return is_gemm(s) && has(s, Flag::acc); }},
-    {"params.b_pointers[",
+    {"params.b_pointers,",
      [](const Spec& s) { return is_portable(s) && s.problem.weights_by_pointer && !is_wgrad(s); }},
-    {"params.d_pointers[", [](const Spec& s) { return s.problem.weights_by_pointer && is_wgrad(s); }},
+    {"params.d_pointers,", [](const Spec& s) { return is_portable(s) && s.problem.weights_by_pointer && is_wgrad(s); }},
+    {"OCTET_POINTERS_ENTRY(", [](const Spec& s) { return is_wgmma(s) && has_maps(s); }},
+    {"group_map(", [](const Spec& s) { return is_wgmma(s) && has_maps(s); }},
+    // A table for each group's map behind the parameters, and of pointers where the kernel reads through them.
+    {"group_maps[", [](const Spec& s) { return is_wgmma(s) && octet::tables_fit(s.problem); }},
+    {"group_pointers[",
+     [](const Spec& s) {
+       if (is_portable(s)) return s.problem.weights_by_pointer;
+       return is_wgmma(s) && octet::tables_fit(s.problem) && reads_pointers(s);
+     }},
+    {"return params.pointers[group]", [](const Spec& s) { return is_wgmma(s) && reads_pointers(s); }},
     {"check_splits(", [](const Spec& s) { return has(s, Flag::checked); }},
 
     // Quantizers: parameters, elements, and casts.
@@ -258,7 +275,7 @@ const Part kParts[] = {
     {"dequantize_tile(", is_dequantize},
     {"convert_data(", is_convert},
     {"to_scale_index(", is_convert},
-    {"deepgemm_offset(", [](const Spec& s) { return s.problem.from == Packing::deepgemm; }},
+    {"deepgemm_offset(", [](const Spec& s) { return !is_gemm(s) && s.problem.from == Packing::deepgemm; }},
     {"fill_padding(",
      [](const Spec& s) {
        return is_convert(s) && s.problem.dir == Direction::row && s.problem.layout == Layout::masked;

@@ -64,7 +64,8 @@ const Part kParts[] = {
     {"params.bias", [](const Spec& s) { return s.problem.has(Flag::bias); }},
     {"params.beta", [](const Spec& s) { return s.problem.has(Flag::acc); }},
     {"check_splits(", [](const Spec& s) { return s.problem.has(Flag::checked); }},
-    {"OCTET_POINTERS_ENTRY(", [](const Spec& s) { return s.problem.weights_by_pointer; }},
+    {"OCTET_POINTERS_ENTRY(", [](const Spec&) { return false; }},  // the launch passes them by value
+    {"struct TableParams", [](const Spec& s) { return s.problem.weights_by_pointer; }},
     {"params.b_pointers", [](const Spec& s) { return s.problem.weights_by_pointer && !is_wgrad(s); }},
     {"params.d_pointers", [](const Spec& s) { return s.problem.weights_by_pointer && is_wgrad(s); }},
     {"cvt.rn.bf16x2.f32", [](const Spec& s) { return s.problem.d == DType::bf16; }},

@@ -69,6 +69,11 @@ const char* const kGemmFamily[] = {
     "wgrad.dense g1 n4096 k7168 a=e4m3:row b=e5m2:row d=fp16 +acc +fastacc",
     "wgrad.packed g8 n4096 k7168 a=e4m3:1x32 b=e4m3:1x32 d=f32 splits=i32/ends",
     "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc w=pointers",
+    "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 w=pointers",
+    "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 from=deepgemm w=pointers +acc",
+    "gemm.masked g8 m300 n7168 k2048 a=e4m3:1x128 b=e4m3:128x128 d=bf16 w=pointers",
+    "gemm.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:1x128 d=bf16 w=pointers",
+    "gemm.packed g1024 n7168 k2048 a=e4m3:row b=e4m3:row d=bf16 w=pointers",
 };
 
 // "whole", "chunks", "swapped", "mx" or "portable".

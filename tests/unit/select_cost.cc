@@ -99,6 +99,19 @@ TEST_CASE("a GEMM's cost by hand") {
         Approx(3 + 17.777216 * 1.01 + 0.02184533).epsilon(1e-8));
 }
 
+TEST_CASE("a pass that makes tensor maps costs a launch for each array of pointers") {
+  const auto cost = [](const std::string& text) {
+    return octet::gemm_cost_us(Problem::parse(text), kCandidate, {}, octet::kBuckets);
+  };
+  const std::string rest = " n512 k1280" + kPair, by_pointer = rest + " w=pointers";
+  // 69 maps and pointers fit the parameters.
+  CHECK(cost("gemm.packed g69" + by_pointer) == cost("gemm.packed g69" + rest));
+  CHECK(cost("gemm.packed g70" + by_pointer) == Approx(cost("gemm.packed g70" + rest) + 2 * 3).epsilon(1e-9));
+  CHECK(cost("gemm.packed g449" + by_pointer) == Approx(cost("gemm.packed g449" + rest) + 4 * 3).epsilon(1e-9));
+  const std::string wgrad = "wgrad.packed g8 n512 k1280 a=e4m3:1x128 b=e4m3:1x128 d=f32";
+  CHECK(cost(wgrad + " from=deepgemm") == Approx(cost(wgrad) + 2 * 3).epsilon(1e-9));
+}
+
 TEST_CASE("a swapped GEMM's cost by hand") {
   // 256 tiles of 16 rows, 8 of 64 columns: 2048 blocks, 396 run at once: 6 waves. A block has a third of the rate:
   // 2*64*16*128 / 3.333e6 + 1 = 1.0786432 us. The weights' way to L2 is part of its rate.

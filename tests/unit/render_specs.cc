@@ -71,11 +71,11 @@ const char* const kGemmFamily[] = {
     "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc w=pointers",
 };
 
-// "whole", "chunks", "swapped", "mx" or "portable".
+// "whole", "chunks", "swapped", "split", "mx" or "portable".
 std::string kind_of(const Config& config) {
   const auto* gemm = std::get_if<GemmConfig>(&config);
   if (gemm == nullptr) return std::holds_alternative<MxConfig>(config) ? "mx" : "portable";
-  return gemm->swapped ? "swapped" : gemm->whole_tile_store ? "whole" : "chunks";
+  return gemm->split_k > 1 ? "split" : gemm->swapped ? "swapped" : gemm->whole_tile_store ? "whole" : "chunks";
 }
 
 void add_kinds(const Problem& problem, std::vector<Spec>& specs) {

@@ -32,6 +32,7 @@ const std::vector<GemmCandidate>& gemm_candidates() {
       {{64,  16,   1, 1,  5,      1, 1,   false, true, 4},   400,   400,   0.30,  0.985},
       {{64,  32,   1, 1,  4,      1, 1,   false, true, 4},   600,   600,   0.30,  0.995},
       {{64,  64,   1, 1,  6,      1, 1,   false, true, 2},   700,   700,   0.40,  0.930},
+      {{64,  32,   1, 1,  5,      1, 1,   false, true, 3, 2}, 540, 540, 1.30, 0.940},  // K split by two blocks
   };
   // clang-format on
   return table;

@@ -1,7 +1,7 @@
 // The wgmma GEMM's model. All times are in microseconds; rows of a tile are rows of D.
 //
 //   tile     2 * block_m * block_n * K / rate of one multiprocessor + overhead of a tile; both are of the candidate's
-//            row. Of wgrad K is the rows of a group
+//            row. Of wgrad K is the rows of a group; where a cluster splits K, it is the largest part
 //   waves    clusters of work / clusters that run at once, rounded up; where the sum of the groups' rows is not known
 //            exactly, the mean of that over what it may be, so that the choice does not flap with it
 //   weights  G * N * K bytes * copies / rate into L2. copies: 2 where several row tiles of a group read the same
@@ -23,6 +23,7 @@
 #include <cmath>
 
 #include "octet/layout.h"
+#include "runtime/gemm_traits.h"
 #include "runtime/integers.h"
 #include "runtime/mx_traits.h"
 #include "runtime/param_tables.h"
@@ -68,10 +69,10 @@ double width_rows(int index) { return static_cast<double>(last_rows(index) - fir
 int rows_of_tile(const GemmConfig& config) { return config.swapped ? config.block_n : config.block_m; }
 int columns_of_tile(const GemmConfig& config) { return config.swapped ? config.block_m : config.block_n; }
 
-// What a tile sums over: K, or for wgrad the rows of a group.
-double inner_size(const Problem& problem, int index) {
+// What a block sums over: its part of K, or for wgrad the rows of a group.
+double inner_size(const Problem& problem, const GemmConfig& config, int index) {
   if (problem.op == Operation::wgrad) return std::max(middle_rows(index), static_cast<double>(kScaleBlock));
-  return static_cast<double>(round_up(problem.k, kScaleBlock));
+  return static_cast<double>(ceil_div(problem.k, kScaleBlock * config.split_k) * kScaleBlock);
 }
 
 double tile_us(const Problem& problem, const GemmCandidate& candidate, int index) {
@@ -79,7 +80,7 @@ double tile_us(const Problem& problem, const GemmCandidate& candidate, int index
   const bool columns = !config.swapped && problem.b->granularity == Granularity::block_1x128;
   const double tflops = columns ? candidate.column_tflops : candidate.tflops;
   const double rate = std::max(tflops, 1.0) * 1e6 / kReferenceMultiprocessors / config.blocks_per_sm;
-  return 2.0 * config.block_m * config.block_n * inner_size(problem, index) / rate + candidate.tile_overhead_us;
+  return 2.0 * config.block_m * config.block_n * inner_size(problem, config, index) / rate + candidate.tile_overhead_us;
 }
 
 double weights_us(const Problem& problem, const GemmConfig& config, int index) {
@@ -106,7 +107,7 @@ Work work_of(const Problem& problem, const GemmConfig& config, const DeviceFacts
       static_cast<double>(ceil_div(columns, std::int64_t{columns_of_tile(config)} * config.cluster_n));
   const double row_tiles = wgrad ? static_cast<double>(ceil_div(problem.n, config.block_m))
                                  : tiles_per_group(index, rows_of_tile(config), problem.g);
-  const int cluster = config.cluster_m * config.cluster_n;
+  const int cluster = cluster_blocks(config);
   return {static_cast<double>(problem.g) * row_tiles * clusters_n / config.cluster_m,
           static_cast<double>(std::max(1, device.sm_count * config.blocks_per_sm / cluster))};
 }

@@ -14,6 +14,11 @@ constexpr bool is_gemm(Operation op) noexcept { return op == Operation::gemm || 
 inline bool is_gemm(const Problem& problem) noexcept { return is_gemm(problem.op); }
 inline bool is_wgrad(const Problem& problem) noexcept { return problem.op == Operation::wgrad; }
 
+// Thread blocks of a cluster.
+constexpr int cluster_blocks(const GemmConfig& config) noexcept {
+  return config.cluster_m * config.cluster_n * config.split_k;
+}
+
 // One TMA box or two of scales that lie along an operand's rows; 0 boxes: the operand has none.
 struct ScaleBoxes {
   int count = 0;

@@ -8,6 +8,7 @@
 #include "octet/error.h"
 #include "octet/layout.h"
 #include "runtime/driver.h"
+#include "runtime/gemm_traits.h"
 #include "runtime/mx_traits.h"
 #include "runtime/quantize_traits.h"
 #include "runtime/shared_memory.h"
@@ -114,7 +115,7 @@ void set_shape(LoadedKernel& kernel) {
   const std::int64_t alignment = problem.layout == Layout::padded ? problem.al : 0;
   if (const auto* gemm = std::get_if<GemmConfig>(&kernel.spec.config)) {
     kernel.threads = 128 * (gemm->warpgroups_m * gemm->warpgroups_n + 1);
-    kernel.cluster = gemm->cluster_m * gemm->cluster_n;
+    kernel.cluster = cluster_blocks(*gemm);
     kernel.blocks_per_sm = gemm->blocks_per_sm;
     kernel.shared_bytes = static_cast<int>(gemm_shared_memory_bytes(problem, *gemm));
     set_gemm_operands(problem, alignment, kernel);

@@ -68,7 +68,9 @@ void add_gemm_facts(const Problem& problem, const GemmConfig& config, const Gemm
   add(traits.swapped, "read_once");
   add(traits.narrow_chunks, "narrow_chunks");
   add(traits.right_vector && !traits.swapped, "early_wait");
-  add(config.cluster_m * config.cluster_n > 1, "cluster");
+  add(cluster_blocks(config) > 1, "cluster");
+  add(config.cluster_m * config.cluster_n > 1, "multicast");
+  add(config.split_k > 1, "split_k");
   add(config.cluster_m > 1, "cluster_m");
   add(config.whole_tile_store, "whole_tile");
   // Rows for one of two warpgroups: they can share the columns, where a warpgroup has two matrix instructions of them.
@@ -130,6 +132,8 @@ Parts gemm_parts(const Spec& spec, const GemmConfig& config) {
   text.add("kClusterN", config.cluster_n,
            config.cluster_n > 1 ? "blocks of a cluster along N: neighbours that share A by multicast"
                                 : "no cluster along N");
+  if (config.split_k > 1)
+    text.add("kSplitK", config.split_k, "blocks of a cluster, which sum a tile together, each a part of K");
   text.add("kPanelTiles", std::max<std::int64_t>(1, 2048 / traits.tile_rows),
            "row tiles that share a weight slab: 2048 rows stay in L2");
   text.add("kUnrollK", unroll(traits), "K loop: 1 to 3 % faster than rolled; more costs compile time");

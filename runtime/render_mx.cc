@@ -32,7 +32,7 @@ Parts mx_parts(const Spec& spec, const MxConfig& config) {
   if (wgrad) parts.facts.insert("wgrad");
   if (mx_turns(spec.problem)) parts.facts.insert("d_turned");
   if (mx_sub_blocks(problem)) parts.facts.insert("sub_blocks");
-  if (config.cluster_n > 1) parts.facts.insert("cluster");
+  if (config.cluster_n > 1) parts.facts.insert({"cluster", "multicast"});
   for (const auto& [flag, fact] : {std::pair{Flag::bias, "bias"}, {Flag::acc, "acc"}, {Flag::checked, "checked"}}) {
     if (problem.has(flag)) parts.facts.insert(fact);
   }

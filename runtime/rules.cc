@@ -757,6 +757,21 @@ const Rule kRules[] = {
                "use 64 or 128 weights for block_m, one warpgroup for each 64, 16, 32, 64 or 128 tokens for block_n, no "
                "cluster and no whole tiles"};
      }},
+    {"gemm.split-k-of-swapped", config, gemm, illegal, "only where few tokens meet many weights has K to be split",
+     [](const Facts& f) { return f.gemm().split_k == 1 || f.gemm().swapped; },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("split_k={} of a config that is not swapped", f.gemm().split_k), "use split_k=1"};
+     }},
+    {"gemm.split-k-shares-tokens", config, gemm, illegal,
+     "2 or 4 blocks of a cluster store equal parts of a tile, whose tokens are turned 16 at a time",
+     [](const Facts& f) {
+       const int parts = f.gemm().split_k;
+       return parts == 1 || ((parts == 2 || parts == 4) && f.gemm().block_n % (16 * parts) == 0);
+     },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("split_k={} with block_n={}", f.gemm().split_k, f.gemm().block_n),
+               "use 1, 2 or 4, with at least 16 tokens for each"};
+     }},
     {"gemm.blocks-per-multiprocessor", config, gemm, illegal,
      "two or three math warpgroups take the registers of a multiprocessor",
      [](const Facts& f) {

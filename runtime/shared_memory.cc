@@ -27,6 +27,8 @@ std::int64_t range_table_bytes(std::int64_t groups, bool sub_blocks = false) { r
 std::int64_t staging_bytes(const GemmTraits& traits, const GemmConfig& config) {
   const std::int64_t rows = std::int64_t{config.warpgroups_m} * config.warpgroups_n * traits.chunk_rows;
   const int buffers = traits.narrow_chunks ? 2 : 1;
+  // A warpgroup is sent the sums of 64 weights by all tokens, as f32.
+  if (config.split_k > 1) return rows * 64 * 4;
   if (!config.whole_tile_store) return rows * traits.chunk_width * buffers;
   return std::int64_t{traits.element_bytes} * config.block_m * config.block_n;
 }
@@ -42,6 +44,7 @@ std::int64_t gemm_shared_memory_bytes(const Problem& problem, const GemmConfig& 
   bytes += 2 * (traits.wgrad ? 32 : 16);  // tiles
   if (traits.tile_scales) bytes = align(bytes + std::int64_t{2} * traits.tile_scale_rows * blocks_k * 4, 8);
   bytes += (config.stages + 2) * 16;  // full and empty barriers of both rings
+  if (config.split_k > 1) bytes += std::int64_t{16} * config.warpgroups_m * config.warpgroups_n;  // and of mailboxes
   bytes += traits.wgrad ? range_table_bytes(problem.g) : group_table_bytes(problem.g);
   return align(bytes, 1024);
 }

@@ -11,9 +11,10 @@ bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <
 
 std::string text_of(const GemmConfig& config) {
   const std::string blocks = config.blocks_per_sm == 1 ? "" : fmt::format(" b{}", config.blocks_per_sm);
-  return fmt::format("bm{} bn{} wg{}x{} st{} cl{}x{}{}{}{}", config.block_m, config.block_n, config.warpgroups_m,
+  const std::string split = config.split_k == 1 ? "" : fmt::format(" sk{}", config.split_k);
+  return fmt::format("bm{} bn{} wg{}x{} st{} cl{}x{}{}{}{}{}", config.block_m, config.block_n, config.warpgroups_m,
                      config.warpgroups_n, config.stages, config.cluster_m, config.cluster_n,
-                     config.whole_tile_store ? " tile" : "", config.swapped ? " swap" : "", blocks);
+                     config.whole_tile_store ? " tile" : "", config.swapped ? " swap" : "", blocks, split);
 }
 
 std::string text_of(const QuantizeConfig& config) {
@@ -57,7 +58,7 @@ bool operator==(const GemmConfig& x, const GemmConfig& y) noexcept {
   return x.block_m == y.block_m && x.block_n == y.block_n && x.warpgroups_m == y.warpgroups_m &&
          x.warpgroups_n == y.warpgroups_n && x.stages == y.stages && x.cluster_n == y.cluster_n &&
          x.cluster_m == y.cluster_m && x.whole_tile_store == y.whole_tile_store && x.swapped == y.swapped &&
-         x.blocks_per_sm == y.blocks_per_sm;
+         x.blocks_per_sm == y.blocks_per_sm && x.split_k == y.split_k;
 }
 
 bool operator==(const QuantizeConfig& x, const QuantizeConfig& y) noexcept {

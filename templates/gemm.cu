@@ -14,7 +14,8 @@
 //
 // One producer warp feeds a ring of stages by TMA, another hands out tiles and prefetches the weights' 128 x 128
 // scales, math warpgroups multiply and add. Blocks are persistent. Results do not depend on timing: every element is
-// summed by one thread in the order of K, with no atomics.
+// summed by one thread in the order of K, or, where the blocks of a cluster split K, by one thread of each and then in
+// the order of the blocks, with no atomics.
 #if OCTET_CHECKED
 #include "checked_splits.cuh"
 #endif
@@ -22,6 +23,9 @@
 #include "gemm_produce.cuh"
 #if OCTET_MAPS
 #include "gemm_maps.cuh"
+#endif
+#if OCTET_SPLIT_K
+#include "gemm_split.cuh"
 #endif
 #if OCTET_SWAPPED
 #include "gemm_store_swapped.cuh"
@@ -50,6 +54,9 @@ __device__ __forceinline__ void consume(const abi::GemmParams& params, SharedSto
   const MathThread thread(rank);
   RingPosition<config::kStages> position(0);
   RingPosition<2> tile_position(0);
+#if OCTET_SPLIT_K
+  RingPosition<1> mail(0);
+#endif
   for (;; tile_position.advance()) {
     const i32 tile_stage = tile_position.stage;
     shared.tile_ring.wait_full(tile_stage, tile_position.parity);
@@ -58,7 +65,7 @@ __device__ __forceinline__ void consume(const abi::GemmParams& params, SharedSto
       const Tile tile = load_tile(tile_address);
       if (tile.rows == 0) break;
       if (share_of(thread, tile).slabs == 0) {
-        skip_tile(shared, thread, blocks_of_tile(tile), position);
+        skip_tile(shared, thread, blocks_to_sum(tile, rank), position);
         release_tile(shared, tile_stage);
         continue;
       }
@@ -68,11 +75,16 @@ __device__ __forceinline__ void consume(const abi::GemmParams& params, SharedSto
       const Tile tile = load_tile(tile_address);
       const Share share = share_of(thread, tile);
       accumulate_tile(shared, thread, share, sources_of(params, shared, thread, tile, share, tile_stage),
-                      blocks_of_tile(tile), position, sum);
+                      blocks_to_sum(tile, rank), position, sum);
     }
     // Read again rather than kept: the loop over K needs every register.
     const Tile tile = load_tile(tile_address);
+#if OCTET_SPLIT_K
+    store_part(params, shared, thread, tile, share_of(thread, tile), mail, sum);
+#endif
+#if !OCTET_SPLIT_K
     store_tile(params, shared, thread, tile, share_of(thread, tile), sum);
+#endif
     release_tile(shared, tile_stage);
   }
 #if !OCTET_SWAPPED
@@ -112,8 +124,14 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
   }
 #endif
   if (warp == 1 && lane == 0) {
+#if OCTET_SPLIT_K
+    shared.ring.init(1, kMathWarps);
+    init_mail(shared);
+#endif
+#if !OCTET_SPLIT_K
     // The leader's stages are free when every block of the cluster has read its copy of what is shared.
     shared.ring.init(1, kMathWarps * (rank == 0 ? kCluster : 1));
+#endif
     shared.tile_ring.init(32, kMathWarps * 32);
     mbarrier_init_fence();
   }
@@ -131,11 +149,21 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
 #endif
   }
   __syncthreads();
-#if OCTET_CLUSTER
-  cluster_barrier();  // no block may signal another one's barriers before they exist
+  // No block may signal another one's barriers before they exist.
+#if OCTET_SPLIT_K
+  cluster_arrive();  // only the math does, and waits: loads need not
+#endif
+#if OCTET_MULTICAST
+  cluster_barrier();
 #endif
 
-  const TileWalk walk(shared.groups, blockIdx.x / kCluster, gridDim.x / kCluster, rank);
+#if OCTET_SPLIT_K
+  constexpr i32 place = 0;  // one tile for the whole cluster
+#endif
+#if !OCTET_SPLIT_K
+  const i32 place = rank;
+#endif
+  const TileWalk walk(shared.groups, blockIdx.x / kCluster, gridDim.x / kCluster, place);
   if (warp >= kMathWarps) {
 #if !OCTET_EVEN_REGISTERS
     registers_decrease<config::kProducerRegisters>();
@@ -151,10 +179,16 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, octet::config::kBl
     registers_increase<config::kMathRegisters>();
 #endif
     wait_for_earlier_kernels();
+#if OCTET_SPLIT_K
+    cluster_wait();
+#endif
     consume(params, shared, rank);
   }
 #if OCTET_CLUSTER
   __syncwarp();
+#if OCTET_SPLIT_K
+  if (warp >= kMathWarps) cluster_wait();
+#endif
   cluster_barrier();  // shared memory and barriers stay until the last remote arrival
 #endif
 }

@@ -11,7 +11,7 @@ namespace octet {
 // Gives a stage back to the producers that wait for it: this block's, and the leader's, which loads for all.
 __device__ __forceinline__ void release_stage(SharedStorage& shared, const MathThread& thread, i32 stage) {
   if (thread.lane == 0) {
-#if OCTET_CLUSTER
+#if OCTET_MULTICAST
     if (thread.rank != 0) mbarrier_arrive_remote(shared.ring.empty(stage), 0);
 #endif
     mbarrier_arrive(shared.ring.empty(stage));
@@ -58,7 +58,8 @@ __device__ __forceinline__ Sources sources_of(const abi::GemmParams& params, Sha
 #endif
 #if OCTET_TILE_SCALES
 #if OCTET_SWAPPED
-  sources.tile_sf = shared_address(&shared.tile_sf[tile_stage][(tile.column % 128 + share.row) / 128][0]);
+  sources.tile_sf = shared_address(
+      &shared.tile_sf[tile_stage][(tile.column % 128 + share.row) / 128][first_block_to_sum(thread.rank)]);
 #endif
 #if !OCTET_SWAPPED
   sources.tile_sf = shared_address(&shared.tile_sf[tile_stage][share.column / 128][0]);

@@ -62,14 +62,14 @@ __device__ __forceinline__ void produce_operands(const abi::MxGemmParams& params
       const u32 full = shared.ring.full(stage);
       mbarrier_arrive_expect_tx(full, kStageBytes);
       tma_load(shared_address(shared.left[stage]), &params.left, full, k, sides.left);
-#if OCTET_CLUSTER
+#if OCTET_MULTICAST
       // The blocks of a cluster share tokens; the first one loads them for all, which then all expect their bytes.
       if (rank == 0) {
         tma_load_multicast(shared_address(shared.right[stage]), &params.right, full, k, sides.right,
                            (1 << kCluster) - 1);
       }
 #endif
-#if !OCTET_CLUSTER
+#if !OCTET_MULTICAST
       tma_load(shared_address(shared.right[stage]), &params.right, full, k, sides.right);
 #endif
       position.advance();
@@ -95,7 +95,7 @@ __device__ __forceinline__ void produce_tiles(SharedStorage& shared, TileWalk wa
 // Gives a stage back to the producers that wait for it: this block's, and the leader's, which loads for all.
 __device__ __forceinline__ void release_stage(SharedStorage& shared, const MathThread& thread, i32 stage) {
   if (thread.lane == 0) {
-#if OCTET_CLUSTER
+#if OCTET_MULTICAST
     if (thread.rank != 0) mbarrier_arrive_remote(shared.ring.empty(stage), 0);
 #endif
     mbarrier_arrive(shared.ring.empty(stage));

@@ -9,7 +9,7 @@
 
 namespace octet {
 
-#if OCTET_CLUSTER
+#if OCTET_MULTICAST
 // Loads a box for this block, or, when it is shared, for every block of the cluster, which then all expect its bytes.
 __device__ __forceinline__ void load_shared(void* destination, const void* map, u32 full, i32 x, i32 y, bool is_shared,
                                             i32 rank) {
@@ -145,14 +145,14 @@ __device__ __forceinline__ void produce_operands(const abi::GemmParams& params, 
   while (walk.next(tile)) {
     const Sides sides = sides_of(tile);
     const LoadMaps maps = maps_of(params, tile);
-    const i32 blocks = blocks_of_tile(tile);
+    const i32 first = first_block_to_sum(rank), end = first + blocks_to_sum(tile, rank);
 #pragma unroll 1  // it has few registers
-    for (i32 block = 0; block < blocks; ++block) {
+    for (i32 block = first; block < end; ++block) {
       const i32 stage = position.stage, k = (sides.block + block) * kBlockK;
       shared.ring.wait_empty(stage, position.parity);
       const u32 full = shared.ring.full(stage);
       mbarrier_arrive_expect_tx(full, kStageBytes);
-#if !OCTET_CLUSTER
+#if !OCTET_MULTICAST
 #if OCTET_SWAPPED
       tma_load_hinted(shared_address(shared.left[stage]), maps.left, full, k, sides.left, read_once);
 #endif
@@ -161,7 +161,7 @@ __device__ __forceinline__ void produce_operands(const abi::GemmParams& params, 
 #endif
       tma_load(shared_address(shared.right[stage]), maps.right, full, k, sides.right);
 #endif
-#if OCTET_CLUSTER
+#if OCTET_MULTICAST
       // What the blocks of a cluster share, the first one loads for all.
 #if OCTET_CLUSTER_M
       const bool shares_right = walk.shares_columns();

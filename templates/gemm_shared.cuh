@@ -39,7 +39,17 @@ constexpr i32 kChunkWidth = 128, kBuffers = 1;
 #endif
 constexpr i32 kChunk = kChunkWidth / kElementBytes;  // columns of D
 #if OCTET_SWAPPED
+#if OCTET_SPLIT_K
+// Every block of a cluster sums a part of K for the whole tile, and stores an equal part of its tokens. A chunk has
+// room for the sums that it is sent, as f32.
+constexpr i32 kTokens = kStep / config::kSplitK;
+constexpr i32 kChunkBytes = kSlab * kStep * 4;
+#endif
+#if !OCTET_SPLIT_K
+constexpr i32 kTokens = kStep;  // of a tile that this block stores
 constexpr i32 kChunkBytes = kStep * kChunkWidth;
+#endif
+constexpr i32 kTokenRegisters = kTokens / 2;  // of sums, per thread
 #endif
 #if !OCTET_SWAPPED
 constexpr i32 kChunkBytes = kSlab * kChunkWidth;
@@ -84,6 +94,9 @@ struct SharedStorage {
 #endif
   alignas(8) Ring<config::kStages> ring;
   alignas(8) Ring<2> tile_ring;
+#if OCTET_SPLIT_K
+  alignas(8) Ring<1> mail[kMathWarpgroups];  // of what is sent to `staging`
+#endif
   WalkTable groups;
 };
 static_assert(sizeof(SharedStorage) == config::kSharedBytes, "the host asks for exactly this much shared memory");
@@ -151,6 +164,24 @@ __device__ __forceinline__ i32 blocks_of_tile(const Tile& tile) {
 #endif
 #if !OCTET_WGRAD
   return kBlocksK;
+#endif
+}
+
+// Which of a tile's blocks along K this block sums. A split depends on K alone, and so do the bits of the result.
+__device__ __forceinline__ i32 first_block_to_sum(i32 rank) {
+#if OCTET_SPLIT_K
+  return kBlocksK * rank / config::kSplitK;
+#endif
+#if !OCTET_SPLIT_K
+  return 0;
+#endif
+}
+__device__ __forceinline__ i32 blocks_to_sum(const Tile& tile, i32 rank) {
+#if OCTET_SPLIT_K
+  return first_block_to_sum(rank + 1) - first_block_to_sum(rank);
+#endif
+#if !OCTET_SPLIT_K
+  return blocks_of_tile(tile);
 #endif
 }
 

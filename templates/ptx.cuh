@@ -108,6 +108,38 @@ __device__ __forceinline__ void mbarrier_arrive_remote(u32 barrier, u32 block_ra
       : "memory");
 }
 #endif
+#if OCTET_SPLIT_K
+// As mbarrier_wait, for what other blocks of the cluster wrote here.
+__device__ __forceinline__ void mbarrier_wait_cluster(u32 barrier, u32 parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "WAIT:\n"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra READY;\n"
+      "bra WAIT;\n"
+      "READY:\n"
+      "}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+// Where an object of this block lies in another block of the cluster, or in this one. (9.7.9.23 mapa)
+__device__ __forceinline__ u32 address_in_block(u32 address, u32 block_rank) {
+  u32 remote;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(block_rank));
+  return remote;
+}
+// Stores 16 bytes in a block of the cluster and counts them on a barrier there, which is how that block knows that they
+// have come: no fence, and nothing to wait for here. (9.7.9.12 st.async)
+__device__ __forceinline__ void store_async_16(u32 remote_address, float x, float y, float z, float w,
+                                               u32 remote_barrier) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+                   remote_address),
+               "r"(__float_as_uint(x)), "r"(__float_as_uint(y)), "r"(__float_as_uint(z)), "r"(__float_as_uint(w)),
+               "r"(remote_barrier)
+               : "memory");
+}
+#endif
 
 // --- Tensor copies (9.7.9.27 cp.async.bulk.tensor) ---
 
@@ -135,7 +167,7 @@ __device__ __forceinline__ void tma_load_hinted(u32 destination, const void* map
       : "memory");
 }
 #endif
-#if OCTET_CLUSTER
+#if OCTET_MULTICAST
 // Writes the box to the same offset of every block in `mask`, and counts it on each one's own barrier.
 __device__ __forceinline__ void tma_load_multicast(u32 destination, const void* map, u32 barrier, i32 x, i32 y,
                                                    u16 mask) {
@@ -218,6 +250,13 @@ __device__ __forceinline__ void named_barrier(i32 id, i32 threads) {
 __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
+#if OCTET_SPLIT_K
+// Its two halves, for what mbarrier_init_fence makes visible and nothing else.
+__device__ __forceinline__ void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
+#endif
 __device__ __forceinline__ u32 cluster_block_rank() {
   u32 rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));

@@ -1,9 +1,10 @@
 // Order of the output tiles of a grouped GEMM: a persistent cluster takes units cluster, cluster + clusters, ...
 //
-// A unit is one tile for each block of a cluster. Groups come one after the other. Rows of a group are its tokens, or
-// for wgrad the N rows that every group has; columns are the N or K columns of D. Inside a group, units run down panels
-// of up to kPanelTiles row tiles before they move to the next columns, so that the clusters in flight share one slab of
-// weights (read from device memory once) and a few row tiles (held in L2).
+// A unit is one tile for each block of a cluster, or, where they split K, one tile for all of them. Groups come one
+// after the other. Rows of a group are its tokens, or for wgrad the N rows that every group has; columns are the N or K
+// columns of D. Inside a group, units run down panels of up to kPanelTiles row tiles before they move to the next
+// columns, so that the clusters in flight share one slab of weights (read from device memory once) and a few row tiles
+// (held in L2).
 #pragma once
 
 #include "groups.cuh"
@@ -44,7 +45,12 @@ constexpr i32 kColumnTiles = (kOutputColumns + kTileColumns - 1) / kTileColumns;
 #if !OCTET_CLUSTER_M
 constexpr i32 kColumnUnits = (kColumnTiles + config::kClusterN - 1) / config::kClusterN;
 #endif
+#if OCTET_SPLIT_K
+constexpr i32 kCluster = config::kSplitK;  // blocks that sum one tile's K together
+#endif
+#if !OCTET_SPLIT_K
 constexpr i32 kCluster = config::kClusterM * config::kClusterN;
+#endif
 
 __device__ __forceinline__ i32 row_tiles(i32 rows) { return (rows + kTileRows - 1) / kTileRows; }
 

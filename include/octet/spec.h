@@ -24,6 +24,9 @@ struct OCTET_API GemmConfig {
   bool whole_tile_store = false;  // stage the whole tile in shared memory before storing it; else 128 bytes of each row
   bool swapped = false;           // few tokens: weights give the instruction's rows, tokens its columns
   int blocks_per_sm = 1;          // that a multiprocessor holds at a time
+  // Thread blocks of a cluster that sum a tile together, each a part of K, and store equal parts of its tokens: 1, or
+  // of swapped configs 2 or 4, where each has a multiple of 16 tokens.
+  int split_k = 1;
 };
 
 // How a quantizer does its work.
@@ -54,8 +57,8 @@ OCTET_API bool operator==(const PortableConfig& x, const PortableConfig& y) noex
 OCTET_API bool operator==(const MxConfig& x, const MxConfig& y) noexcept;
 
 using Config = std::variant<GemmConfig, QuantizeConfig, PortableConfig, MxConfig>;
-// "bm128 bn256 wg2x1 st4 cl1x2 tile", "bm64 bn32 wg1x1 st6 cl1x1 swap b3", "t256 r8 b3", "portable bm128 bn128 w2x4
-// st3", "mx bm128 bn256 st5 cl1x2"
+// "bm128 bn256 wg2x1 st4 cl1x2 tile", "bm64 bn32 wg1x1 st6 cl1x1 swap b3 sk2", "t256 r8 b3", "portable bm128 bn128
+// w2x4 st3", "mx bm128 bn256 st5 cl1x2"
 OCTET_API std::string to_string(const Config& config);
 
 struct OCTET_API Spec {

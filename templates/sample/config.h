@@ -25,6 +25,7 @@
 #define OCTET_TILE_WALK 1
 // gemm.cu
 #define OCTET_CLUSTER 1
+#define OCTET_MULTICAST 1
 #define OCTET_CLUSTER_M 1
 #define OCTET_SPLIT_NARROW 1
 #define OCTET_LEFT_E4M3_RIGHT_E4M3 1

@@ -4,6 +4,7 @@
 #define OCTET_MX 1
 #define OCTET_SWAPPED 1
 #define OCTET_CLUSTER 1
+#define OCTET_MULTICAST 1
 #define OCTET_PACKED 1
 #define OCTET_SPLITS_I32 1
 #define OCTET_SPLITS_SIZES 1

@@ -6,6 +6,7 @@
 #include <future>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "runtime/candidates.h"
 #include "runtime/cubin.h"
@@ -234,10 +235,10 @@ TEST_CASE("kernels: the GEMM's family compiles to good cubins, in a config of ea
   if (!has_nvrtc()) return;
   std::vector<Spec> all;
   for (const Problem& problem : gemm_family_problems()) {
-    std::set<std::pair<bool, bool>> kinds;
+    std::set<std::tuple<bool, bool, bool>> kinds;
     for (const Spec& spec : made_for_arch(problem)) {
       const auto& config = std::get<GemmConfig>(spec.config);
-      if (kinds.emplace(config.swapped, config.whole_tile_store).second) all.push_back(spec);
+      if (kinds.emplace(config.swapped, config.split_k > 1, config.whole_tile_store).second) all.push_back(spec);
     }
     INFO(problem.to_string());
     REQUIRE_FALSE(kinds.empty());

@@ -187,6 +187,23 @@ TEST_CASE("family: a decode step with a block or two for each multiprocessor tak
   }
 }
 
+TEST_CASE("family: K is split where a deep sum has too few tiles for the multiprocessors, and nowhere else") {
+  const std::string blocks = " a=e4m3:1x128 b=e4m3:128x128 d=bf16";
+  const auto split = [&](const std::string& sizes, std::int64_t rows) {
+    return wgmma(chosen(sizes + blocks, rows)).split_k;
+  };
+  CHECK(split("gemm.dense g1 n4096 k7168", 1) > 1);
+  CHECK(split("gemm.dense g1 n4096 k7168", 64) > 1);
+  CHECK(split("gemm.packed g1 n4096 k7168", 16) > 1);
+  CHECK(split("gemm.masked g6 m4096 n4096 k2048", 20) == 1);  // measured: 21.8 us, 20.4 without
+  CHECK(split("gemm.dense g1 n4096 k7168", 1024) == 1);
+  CHECK(split("gemm.dense g1 n4096 k128", 128) == 1);   // one block along K
+  CHECK(split("gemm.dense g1 n65536 k7168", 16) == 1);  // memory decides
+  CHECK(split("gemm.masked g32 m4096 n6144 k7168", 20) == 1);
+  CHECK(split("gemm.masked g64 m512 n4096 k2048", 4) == 1);
+  CHECK(split("gemm.packed g8 n4096 k7168", 4096) == 1);
+}
+
 TEST_CASE("family: a large wgrad takes 256 x 128, and none is ever swapped or in a cluster along M") {
   const std::string text = "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc";
   CHECK(wgmma(chosen(text, 4096)).block_m == 256);
@@ -403,6 +420,19 @@ TEST_CASE("shared memory: a swapped tile stages as many rows as it has tokens") 
   const std::int64_t rest = 2 * 16 + (4 + 2) * 16 + 8 + 32 * 14;
   CHECK(ab + staging + scales + tile_sf + rest == 55304);
   CHECK(octet::gemm_shared_memory_bytes(problem, {64, 32, 1, 1, 4, 1, 1, false, true, 4}) == 56320);  // 55 KiB
+}
+
+TEST_CASE("shared memory: where K is split a warpgroup has room for all sums of its tile, and a mailbox's barriers") {
+  const Problem problem = Problem::parse("gemm.masked g32 m512 n4096 k7168 a=e4m3:1x128 b=e4m3:128x128 d=bf16");
+  const std::int64_t ab = 5 * (128 + 32) * 128;
+  const std::int64_t mail = 2 * 64 * 32 * 4;  // two warpgroups, 64 weights by 32 tokens of f32 each
+  const std::int64_t scales = 5 * 64 * 4;
+  const std::int64_t tile_sf = 2 * 1 * 56 * 4;
+  const std::int64_t rest = 2 * 16 + (5 + 2) * 16 + 2 * 16 + 8 + 32 * 14;
+  CHECK(ab + mail + scales + tile_sf + rest == 121144);
+  const std::int64_t bytes = 121856;  // 119 KiB
+  CHECK(octet::gemm_shared_memory_bytes(problem, {128, 32, 2, 1, 5, 1, 1, false, true, 1, 2}) == bytes);
+  CHECK(octet::gemm_shared_memory_bytes(problem, {128, 32, 2, 1, 5, 1, 1, false, true, 1, 4}) == bytes);
 }
 
 TEST_CASE("shared memory: a whole tile of f32 is twice one of bf16") {

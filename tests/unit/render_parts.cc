@@ -60,10 +60,12 @@ bool is_masked(const Spec& spec) { return spec.problem.layout == Layout::masked;
 bool is_dense(const Spec& spec) { return spec.problem.layout == Layout::dense; }
 bool has_splits(const Spec& spec) { return !is_uniform(spec) && !is_dense(spec); }
 const GemmConfig& gemm(const Spec& spec) { return std::get<GemmConfig>(spec.config); }
-bool is_cluster(const Spec& spec) {
+bool splits_k(const Spec& spec) { return is_wgmma(spec) && gemm(spec).split_k > 1; }
+bool is_multicast(const Spec& spec) {
   if (is_mx(spec)) return std::get<octet::MxConfig>(spec.config).cluster_n > 1;
   return is_wgmma(spec) && gemm(spec).cluster_m * gemm(spec).cluster_n > 1;
 }
+bool is_cluster(const Spec& spec) { return is_multicast(spec) || splits_k(spec); }
 
 QuantizeTraits traits(const Spec& spec) { return QuantizeTraits(spec.problem); }
 bool has(const Spec& spec, Flag flag) { return spec.problem.has(flag); }
@@ -168,7 +170,11 @@ const Part kParts[] = {
     {"mma.sync", is_portable},
     {"cp.async.cg", is_portable},
     {"barrier.cluster.arrive", is_cluster},
-    {"multicast::cluster", is_cluster},
+    {"multicast::cluster", is_multicast},
+    {"load_shared(", [](const Spec& s) { return is_wgmma(s) && is_multicast(s); }},
+    {"st.async", splits_k},
+    {"kSplitK", splits_k},
+    {"Ring<1> mail", splits_k},
     {"%cluster_ctarank", is_cluster},
     {"shares_columns_", [](const Spec& s) { return is_wgmma(s) && gemm(s).cluster_m > 1; }},
     {"kColumnUnits",

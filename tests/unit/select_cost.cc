@@ -126,6 +126,21 @@ TEST_CASE("a swapped GEMM's cost by hand") {
         Approx(3 + 20.97152 + 0.01 * 6 * 1.786432).epsilon(1e-8));
 }
 
+TEST_CASE("a split GEMM's cost by hand") {
+  // One tile of 16 rows for up to 16 of them, 8 of 64 columns: 8 clusters, 198 of two blocks run at once: one wave. Of
+  // K's 9 blocks of 128 one half of the cluster sums 5: 2*64*16*640 / 3.333e6 + 1 = 1.393216 us. Memory: of 8 rows,
+  // (512*1152 + 8*1152 + 2*8*512) / 4e6 = 0.151808 us, times 1 + 0.4 * (198/8 - 1) = 10.5, since most of the wave is
+  // empty.
+  octet::GemmCandidate split{{64, 16, 1, 1, 6, 1, 1, false, true, 3, 2}, 1320, 1320, 1.0, 1.0};
+  const Problem problem = Problem::parse("gemm.packed g1 n512 k1152" + kPair);
+  CHECK(octet::gemm_cost_us(problem, split, {}, 1) == Approx(3 + 0.151808 * 10.5 + 0.01 * 1.393216).epsilon(1e-8));
+
+  // Without a split the same 8 blocks are alone with all of K: 2*64*16*1152 / 3.333e6 + 1 = 1.7077888 us, and use less
+  // of the memory: 1 + 0.4 * (396/8 - 1) = 20.4.
+  split.config.split_k = 1;
+  CHECK(octet::gemm_cost_us(problem, split, {}, 1) == Approx(3 + 0.151808 * 20.4 + 0.01 * 1.7077888).epsilon(1e-8));
+}
+
 TEST_CASE("few rows cost the weights' way from memory") {
   // 32 * 6144 * 7168 bytes of weights at 4 TB/s: 352 us, whatever the tile.
   const Problem problem = Problem::parse("gemm.packed g32 n6144 k7168" + kPair);

@@ -26,6 +26,10 @@ TEST_CASE("a spec's name spells its problem, its config and its arch") {
 TEST_CASE("configs print short") {
   CHECK(to_string(octet::Config(GemmConfig{192, 128, 3, 1, 4, 1, 2, true})) == "bm192 bn128 wg3x1 st4 cl1x2 tile");
   CHECK(to_string(octet::Config(GemmConfig{64, 256, 1, 2, 5, 1, 1, false})) == "bm64 bn256 wg1x2 st5 cl1x1");
+  CHECK(to_string(octet::Config(GemmConfig{64, 32, 1, 1, 5, 1, 1, false, true, 3, 2})) ==
+        "bm64 bn32 wg1x1 st5 cl1x1 swap b3 sk2");
+  CHECK(to_string(octet::Config(GemmConfig{64, 128, 1, 1, 7, 1, 1, false, true, 1, 4})) ==
+        "bm64 bn128 wg1x1 st7 cl1x1 swap sk4");
   CHECK(to_string(octet::Config(QuantizeConfig{128, 4, 2})) == "t128 r4 b2");
 }
 
@@ -74,9 +78,9 @@ TEST_CASE("specs compare by problem, config and arch") {
   other = spec;
   other.config = QuantizeConfig{};
   CHECK_FALSE(other == spec);
-  for (int GemmConfig::*field :
-       {&GemmConfig::block_m, &GemmConfig::block_n, &GemmConfig::warpgroups_m, &GemmConfig::warpgroups_n,
-        &GemmConfig::stages, &GemmConfig::cluster_m, &GemmConfig::cluster_n}) {
+  for (int GemmConfig::*field : {&GemmConfig::block_m, &GemmConfig::block_n, &GemmConfig::warpgroups_m,
+                                 &GemmConfig::warpgroups_n, &GemmConfig::stages, &GemmConfig::cluster_m,
+                                 &GemmConfig::cluster_n, &GemmConfig::blocks_per_sm, &GemmConfig::split_k}) {
     GemmConfig config;
     config.*field += 1;
     CHECK_FALSE(config == GemmConfig{});

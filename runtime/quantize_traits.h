@@ -41,7 +41,7 @@ struct QuantizeTraits {
 };
 
 // Entry points in launch order. The main one has the spec's name, the others that name and a suffix. `pointers` is
-// launched only for pointers that lie on the host; `dequantize` comes before a GEMM of an MxConfig.
+// launched only for pointers that lie on the host; `dequantize` comes before a GEMM of an MxConfig that is not direct.
 enum class Pass { amax, scales, pointers, dequantize, main, finish };
 const char* suffix(Pass pass) noexcept;  // "_amax", "_scales", "_pointers", "_dequantize", "", "_finish"
 std::vector<Pass> passes_of(const Problem& problem);

@@ -71,10 +71,12 @@ const char* const kGemmFamily[] = {
     "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:1x128 d=f32 +acc w=pointers",
 };
 
-// "whole", "chunks", "swapped", "mx" or "portable".
+// "whole", "chunks", "swapped", "mx", "direct" or "portable".
 std::string kind_of(const Config& config) {
   const auto* gemm = std::get_if<GemmConfig>(&config);
-  if (gemm == nullptr) return std::holds_alternative<MxConfig>(config) ? "mx" : "portable";
+  const auto* mx = std::get_if<MxConfig>(&config);
+  if (mx != nullptr) return mx->direct > 0 ? "direct" : "mx";
+  if (gemm == nullptr) return "portable";
   return gemm->swapped ? "swapped" : gemm->whole_tile_store ? "whole" : "chunks";
 }
 

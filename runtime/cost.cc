@@ -187,7 +187,7 @@ double mx_cost_us(const Problem& original, const MxCandidate& candidate, const D
   const double inner = wgrad ? std::max(rows, 128.0) : k;
   const double tile_us = 2.0 * config.block_m * config.block_n * inner / rate + candidate.tile_overhead_us;
   const double compute = std::ceil(tiles / std::max(1, device.sm_count)) * tile_us;
-  const double pass = kLaunchUs + 3 * all_rows * (wgrad ? n : k) / kPassRate;
+  const double pass = config.direct > 0 ? 0 : kLaunchUs + 3 * all_rows * (wgrad ? n : k) / kPassRate;
   return kLaunchUs + pass + std::max(compute, dram_us(problem, index)) + kTieBreak * compute;
 }
 

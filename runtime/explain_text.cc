@@ -96,6 +96,7 @@ std::string to_text(const Explanation& explanation) {
   std::string text = fmt::format("problem   {}\narch      {}, {} multiprocessors\nexpected  {}\n",
                                  explanation.problem.to_string(), explanation.device.arch, explanation.device.sm_count,
                                  expected_text(explanation.problem, explanation.expected_m));
+  if (explanation.no_workspace) text += "workspace none\n";
   if (explanation.refused) return text + fmt::format("refused   {}\n", explanation.refused->message);
   text += candidates_text(explanation) + removed_text(explanation);
   if (explanation.chosen < 0) return text + "no candidate is left\n";

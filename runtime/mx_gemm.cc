@@ -18,6 +18,8 @@ namespace {
 constexpr int kStageK = 64;  // elements along K of a stage
 constexpr int kWorkspaceAlignment = 256;
 
+bool is_direct(const LoadedKernel& kernel) { return std::get<MxConfig>(kernel.spec.config).direct > 0; }
+
 // A as bf16: its rows, and elements from one to the next.
 struct Wide {
   std::int64_t rows, stride;
@@ -53,13 +55,15 @@ abi::MxGemmParams make_params(const LoadedKernel& kernel, const GemmArgs& origin
   params.wide_stride = wide.stride;
   params.left = encode_tensor_map({or_d(args.b.data, args), MapElement::byte, left_rows, inner.elements,
                                    params.b_stride, config.block_m, kStageK, false});
-  params.right = encode_tensor_map({or_d(args.workspace, args), MapElement::bf16, wide.rows, wide.stride, wide.stride,
-                                    config.block_n, kStageK, true});
+  params.right = config.direct > 0 ? encode_tensor_map({or_d(args.a.data, args), MapElement::byte, wide.rows,
+                                                        inner.elements, params.a_stride, config.block_n, kStageK, true})
+                                   : encode_tensor_map({or_d(args.workspace, args), MapElement::bf16, wide.rows,
+                                                        wide.stride, wide.stride, config.block_n, kStageK, true});
   params.a = static_cast<const unsigned char*>(args.a.data);
   params.a_sf = static_cast<const unsigned char*>(args.a.sf);
   params.b = static_cast<const unsigned char*>(args.b.data);
   params.b_sf = static_cast<const unsigned char*>(args.b.sf);
-  params.a_wide = static_cast<unsigned short*>(args.workspace);
+  params.a_wide = config.direct > 0 ? nullptr : static_cast<unsigned short*>(args.workspace);
   params.d = args.d;
   params.splits = args.splits;
   params.bias = args.bias;
@@ -93,7 +97,8 @@ std::int64_t pass_blocks(const LoadedKernel& kernel, const GemmArgs& args, const
 
 }  // namespace
 
-std::int64_t mx_workspace_bytes(const Problem& problem, std::int64_t capacity) {
+std::int64_t mx_workspace_bytes(const Problem& problem, const MxConfig& config, std::int64_t capacity) {
+  if (config.direct > 0) return 0;
   const std::int64_t rows = buffer_rows(problem, capacity);
   const Wide wide = wide_of(problem, rows, inner_extent(problem, rows));
   return round_up(wide.rows * wide.stride * 2, kWorkspaceAlignment);
@@ -107,16 +112,17 @@ void launch_mx(const LoadedKernel& kernel, const GemmArgs& args, Stream stream) 
   const InnerExtent inner = inner_extent(kernel.spec.problem, rows);
   const Wide wide = wide_of(kernel.spec.problem, rows, inner);
   require_gemm_arguments(kernel, args, rows, inner);
-  if (rows > 0) require_pointer(kernel, "workspace", args.workspace, kWorkspaceAlignment);
+  const bool has_pass = rows > 0 && !is_direct(kernel);
+  if (has_pass) require_pointer(kernel, "workspace", args.workspace, kWorkspaceAlignment);
   const LaunchScope scope(kernel, stream);  // encoding tensor maps wants a context too
   abi::MxGemmParams params = make_params(kernel, args, rows, inner, wide);
-  if (rows > 0) {
+  if (has_pass) {
     launch_pass(kernel, kernel.passes.front(), pass_blocks(kernel, args, wide), &params, stream, args.programmatic);
   }
   // After a pass it may start while the last blocks of that end, and waits before it reads the workspace or writes. The
   // splits it reads at once: the pass itself has waited for whoever made them.
-  const bool after_pass = rows > 0;
-  launch_pass(kernel, kernel.kernel, grid_blocks(kernel, args, rows), &params, stream, after_pass);
+  launch_pass(kernel, kernel.kernel, grid_blocks(kernel, args, rows), &params, stream,
+              has_pass || (is_direct(kernel) && args.programmatic));
 }
 
 }  // namespace octet

@@ -100,7 +100,9 @@ std::vector<Pass> passes_of(const Problem& problem) {
 }
 
 std::vector<Pass> passes_of(const Spec& spec) {
-  if (std::holds_alternative<MxConfig>(spec.config)) return {Pass::dequantize, Pass::main};
+  if (const auto* mx = std::get_if<MxConfig>(&spec.config)) {
+    return mx->direct > 0 ? std::vector{Pass::main} : std::vector{Pass::dequantize, Pass::main};
+  }
   if (std::holds_alternative<PortableConfig>(spec.config)) return {Pass::main};
   return passes_of(spec.problem);
 }

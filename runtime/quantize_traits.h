@@ -43,7 +43,7 @@ struct QuantizeTraits {
 
 // Entry points in launch order. The main one has the spec's name, the others that name and a suffix. `pointers` is
 // launched only for tables that are not in the parameters of the main one; `dequantize` comes before a GEMM of an
-// MxConfig.
+// MxConfig that is not direct.
 enum class Pass { amax, scales, pointers, dequantize, main, finish };
 const char* suffix(Pass pass) noexcept;  // "_amax", "_scales", "_pointers", "_dequantize", "", "_finish"
 std::vector<Pass> passes_of(const Problem& problem);

@@ -28,7 +28,9 @@ Parts mx_parts(const Spec& spec, const MxConfig& config) {
   const Problem problem = mx_view(spec.problem);
   const bool wgrad = problem.op == Operation::wgrad;
   // The scheduler's word for tiles whose tokens are the columns of the matrix instruction is "swapped".
-  Parts parts{"gemm_mx.cu", {"rendered", "mx", "swapped", "visit_groups", "group_table", "programmatic"}, {}};
+  Parts parts{"gemm_mx.cu", {"rendered", "mx", "swapped", "visit_groups", "programmatic"}, {}};
+  if (config.direct > 0) parts.facts.insert("direct");
+  if (config.direct == 0 || !wgrad) parts.facts.insert("group_table");  // a wgrad's is the pass's
   if (wgrad) parts.facts.insert("wgrad");
   if (mx_turns(spec.problem)) parts.facts.insert("d_turned");
   if (mx_sub_blocks(problem)) parts.facts.insert("sub_blocks");
@@ -49,6 +51,7 @@ Parts mx_parts(const Spec& spec, const MxConfig& config) {
   text.add("kBlockM", config.block_m, "columns of D per block");
   text.add("kBlockN", config.block_n, "rows of D per block, columns of one matrix instruction");
   text.add("kStages", config.stages, "depth of the TMA ring, in blocks of 64 along K");
+  if (config.direct > 0) text.add("kRightStages", config.direct, "depth of the ring of A as bf16");
   text.add("kClusterM", 1, "no cluster along the rows of D");
   text.add("kClusterN", config.cluster_n,
            config.cluster_n > 1 ? "blocks of a cluster: neighbours that share A by multicast" : "no cluster");

@@ -30,7 +30,7 @@ const std::set<std::string>& known_facts() {
       "sfb_col_mn_major", "sfb_block2d", "sfb_block2d_t", "sfb_mx_compact", "sfb_col_mx_compact", "sfb_swizzled",
       "sfb_mx_32x32",
       // gemm_mx.cu
-      "mx", "step_256", "d_turned",
+      "mx", "step_256", "d_turned", "direct",
       // element types
       "in_bf16", "in_fp16", "in_f32", "out_e4m3", "out_e5m2", "d_fp16",
       // what is quantized

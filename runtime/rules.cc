@@ -17,6 +17,7 @@
 #include "runtime/problem_items.h"
 #include "runtime/quantize_traits.h"
 #include "runtime/shared_memory.h"
+#include "runtime/workspace.h"
 
 namespace octet {
 namespace {
@@ -26,6 +27,7 @@ struct Facts {
   const Problem& problem;
   const DeviceFacts& device;
   const Config* config = nullptr;  // set for config rules
+  bool no_workspace = false;       // of config rules: the caller has none to give
 
   const GemmConfig& gemm() const { return std::get<GemmConfig>(*config); }
   const PortableConfig& portable() const { return std::get<PortableConfig>(*config); }
@@ -934,6 +936,11 @@ const Rule kRules[] = {
      [](const Facts& f) -> Advice {
        return {fmt::format("block {}x{}", f.mx().block_m, f.mx().block_n), "use 128 by 32, 64, 128 or 256"};
      }},
+    {"mx.direct-stages", config, mx, illegal, "A is dequantized one stage ahead of the matrix instruction",
+     [](const Facts& f) { return f.mx().direct == 0 || (f.mx().direct >= 2 && f.mx().direct <= 4); },
+     [](const Facts& f) -> Advice {
+       return {fmt::format("{} stages of A as bf16", f.mx().direct), "use 2 to 4, or 0 for a workspace"};
+     }},
     {"mx.stages-2-to-16", config, mx, illegal, "loads run ahead of the math by at least one stage",
      [](const Facts& f) { return f.mx().stages >= 2 && f.mx().stages <= 16; },
      [](const Facts& f) -> Advice {
@@ -988,10 +995,18 @@ const Rule kRules[] = {
            fmt::format("{} blocks of {} threads per multiprocessor", f.quantize().blocks_per_sm, f.quantize().threads),
            fmt::format("use 1 to {} blocks", kThreadsPerSm / f.quantize().threads)};
      }},
+
+    // ---- What the caller has.
+    {"config.no-workspace", config, any, unsupported, "the caller has no workspace to give",
+     [](const Facts& f) { return !f.no_workspace || !needs_workspace(f.problem, *f.config); },
+     [](const Facts&) -> Advice {
+       return {"no workspace, which this config needs", "give one, or use another config"};
+     }},
 };
 
 bool applies(const Rule& rule, Scope scope, const Facts& facts) {
   if (rule.scope != scope) return false;
+  if (rule.subject == Subject::any) return true;
   const bool is_mx = facts.config != nullptr && std::holds_alternative<MxConfig>(*facts.config);
   if (is_mx || rule.subject == Subject::mx) return is_mx && rule.subject == Subject::mx;
   const bool is_portable = facts.config != nullptr && std::holds_alternative<PortableConfig>(*facts.config);
@@ -1000,8 +1015,6 @@ bool applies(const Rule& rule, Scope scope, const Facts& facts) {
   const bool quantizes = op == Operation::quantize || op == Operation::activation;
   const bool converts = op == Operation::dequantize || op == Operation::convert;
   switch (rule.subject) {
-    case Subject::any:
-      return true;
     case Subject::gemm:
       return is_gemm(op);
     case Subject::quantize:
@@ -1010,6 +1023,7 @@ bool applies(const Rule& rule, Scope scope, const Facts& facts) {
       return converts;
     case Subject::rows:
       return quantizes || converts;
+    case Subject::any:
     case Subject::portable:
     case Subject::mx:
       break;
@@ -1033,8 +1047,8 @@ std::optional<Refusal> refuse(const Problem& p, const DeviceFacts& device) {
   return first_refusal(Scope::problem, {p, device});
 }
 
-std::optional<Refusal> refuse_config(const Problem& p, const Config& c, const DeviceFacts& device) {
-  return first_refusal(Scope::config, {p, device, &c});
+std::optional<Refusal> refuse_config(const Problem& p, const Config& c, const DeviceFacts& device, bool no_workspace) {
+  return first_refusal(Scope::config, {p, device, &c, no_workspace});
 }
 
 std::optional<Refusal> refuse(const Spec& spec, const DeviceFacts& device) {

@@ -17,7 +17,9 @@ inline constexpr std::int64_t kMaxGroups = 1024;
 // The first rule of the table that says no; empty when all hold. Pure functions.
 std::optional<Refusal> refuse(const Problem& problem, const DeviceFacts& device);
 // The rules of configs alone, for a problem that is known to be legal on this device.
-std::optional<Refusal> refuse_config(const Problem& problem, const Config& config, const DeviceFacts& device);
+// `no_workspace`: as in Hints.
+std::optional<Refusal> refuse_config(const Problem& problem, const Config& config, const DeviceFacts& device,
+                                     bool no_workspace = false);
 // Both, for a spec that the caller made. The arch is the spec's.
 std::optional<Refusal> refuse(const Spec& spec, const DeviceFacts& device);
 

@@ -13,10 +13,7 @@
 #include "runtime/gemm_traits.h"
 #include "runtime/launch.h"
 #include "runtime/module.h"
-#include "runtime/mx_gemm.h"
-#include "runtime/portable_gemm.h"
-#include "runtime/quantize_traits.h"
-#include "runtime/wgmma_gemm.h"
+#include "runtime/workspace.h"
 
 namespace octet {
 namespace {
@@ -25,16 +22,18 @@ namespace {
 struct WarmKey {
   Problem problem;
   int m_bucket = 0;  // the choice of config depends on expected_m through this alone
+  bool no_workspace = false;
   CUcontext context = nullptr;
   friend bool operator==(const WarmKey& x, const WarmKey& y) {
-    return x.problem == y.problem && x.m_bucket == y.m_bucket && x.context == y.context;
+    return x.problem == y.problem && x.m_bucket == y.m_bucket && x.no_workspace == y.no_workspace &&
+           x.context == y.context;
   }
 };
 
 struct WarmHash {
   std::size_t operator()(const WarmKey& key) const noexcept {
     return hash_value(key.problem) * 31 + static_cast<std::size_t>(key.m_bucket) * 1000003 +
-           reinterpret_cast<std::size_t>(key.context);
+           static_cast<std::size_t>(key.no_workspace) + reinterpret_cast<std::size_t>(key.context);
   }
 };
 
@@ -76,12 +75,12 @@ const DeviceFacts& Runtime::Impl::facts(int device) {
 
 LoadedPtr Runtime::Impl::prepare(const Problem& problem, const Hints& hints) {
   const Place place = resolve_place(hints.device);
-  const WarmKey key{problem, bucket(hints.expected_m), place.context};
+  const WarmKey key{problem, bucket(hints.expected_m), hints.no_workspace, place.context};
   {
     const std::shared_lock lock(mutex);
     if (const auto found = warm.find(key); found != warm.end()) return found->second;
   }
-  const Spec spec = select(problem, facts(place.device), hints.expected_m);
+  const Spec spec = select(problem, facts(place.device), hints.expected_m, hints.no_workspace);
   LoadedPtr kernel = load(spec, place);
   const std::unique_lock lock(mutex);
   return warm.emplace(key, std::move(kernel)).first->second;
@@ -177,13 +176,7 @@ const Spec& Kernel::spec() const {
 std::size_t Kernel::workspace_bytes(std::int64_t capacity) const {
   require_loaded(loaded_.get());
   require_capacity(*loaded_, capacity);
-  const Problem& problem = loaded_->spec.problem;
-  if (is_quantizer(problem)) return static_cast<std::size_t>(quantize_workspace(problem, capacity).bytes);
-  if (std::holds_alternative<MxConfig>(loaded_->spec.config)) {
-    return static_cast<std::size_t>(mx_workspace_bytes(problem, capacity));
-  }
-  return static_cast<std::size_t>(
-      std::holds_alternative<GemmConfig>(loaded_->spec.config) ? wgmma_workspace_bytes(problem) : 0);
+  return static_cast<std::size_t>(octet::workspace_bytes(loaded_->spec.problem, loaded_->spec.config, capacity));
 }
 
 std::string to_string(const OperandLayout& layout) {

@@ -22,11 +22,12 @@ bool has_mx_configs(const Problem& problem, const DeviceFacts& device) {
   return has_wgmma_configs(problem, device) && problem.a && problem.a->granularity == Granularity::mx_1x32;
 }
 
-std::vector<Candidate> candidates_of(const Problem& problem, const DeviceFacts& device) {
+std::vector<Candidate> candidates_of(const Problem& problem, const DeviceFacts& device, bool no_workspace) {
   std::vector<Candidate> candidates;
   const auto add = [&](const auto& table) {
     for (const auto& row : table) {
-      candidates.push_back({{problem, row.config, device.arch}, refuse_config(problem, row.config, device)});
+      candidates.push_back(
+          {{problem, row.config, device.arch}, refuse_config(problem, row.config, device, no_workspace)});
     }
   };
   if (is_gemm(problem)) {
@@ -74,9 +75,9 @@ std::vector<int> choices_of(const Problem& problem, const DeviceFacts& device,
 }
 
 // Legal candidates of a legal problem, or the error that select and variants throw.
-std::vector<Candidate> checked_candidates(const Problem& problem, const DeviceFacts& device) {
+std::vector<Candidate> checked_candidates(const Problem& problem, const DeviceFacts& device, bool no_workspace) {
   if (const std::optional<Refusal> refused = refuse(problem, device)) throw_refusal(*refused, problem);
-  std::vector<Candidate> candidates = candidates_of(problem, device);
+  std::vector<Candidate> candidates = candidates_of(problem, device, no_workspace);
   for (const Candidate& candidate : candidates) {
     if (!candidate.refused) return candidates;
   }
@@ -95,15 +96,16 @@ int asked_bucket(const Problem& problem, std::int64_t expected_m) {
 
 }  // namespace
 
-Explanation explain(const Problem& problem, const DeviceFacts& device, std::int64_t expected_m) {
+Explanation explain(const Problem& problem, const DeviceFacts& device, std::int64_t expected_m, bool no_workspace) {
   Explanation explanation;
   explanation.problem = problem;
   explanation.device = device;
   explanation.expected_m = expected_m;
+  explanation.no_workspace = no_workspace;
   explanation.refused = refuse(problem, device);
   if (explanation.refused) return explanation;
 
-  explanation.candidates = candidates_of(problem, device);
+  explanation.candidates = candidates_of(problem, device, no_workspace);
   const int asked = asked_bucket(problem, expected_m);
   const std::vector<std::optional<double>> costs = costs_of(problem, device, explanation.candidates, asked);
   for (std::size_t row = 0; row < costs.size(); ++row) explanation.candidates[row].cost_us = costs[row].value_or(0);
@@ -120,18 +122,18 @@ Explanation explain(const Problem& problem, const DeviceFacts& device, std::int6
   return explanation;
 }
 
-Spec select(const Problem& problem, const DeviceFacts& device, std::int64_t expected_m) {
-  std::vector<Candidate> candidates = checked_candidates(problem, device);
+Spec select(const Problem& problem, const DeviceFacts& device, std::int64_t expected_m, bool no_workspace) {
+  std::vector<Candidate> candidates = checked_candidates(problem, device, no_workspace);
   const int choice =
       choices_of(problem, device, candidates)[static_cast<std::size_t>(asked_bucket(problem, expected_m))];
   return std::move(candidates[static_cast<std::size_t>(choice)].spec);
 }
 
-std::vector<Spec> variants(const Problem& problem, std::int64_t max_m, const DeviceFacts& device) {
+std::vector<Spec> variants(const Problem& problem, std::int64_t max_m, const DeviceFacts& device, bool no_workspace) {
   if (max_m < 1) {
     throw Error(ErrorCode::invalid_argument, fmt::format("max_m={}: give at least 1 row per group", max_m));
   }
-  const std::vector<Candidate> candidates = checked_candidates(problem, device);
+  const std::vector<Candidate> candidates = checked_candidates(problem, device, no_workspace);
   const std::vector<int> choices = choices_of(problem, device, candidates);
   std::vector<bool> used(candidates.size());
   for (int index = 1; index <= asked_bucket(problem, max_m); ++index) {

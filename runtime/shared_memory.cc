@@ -64,10 +64,13 @@ std::int64_t mx_shared_memory_bytes(const Problem& problem, const MxConfig& conf
   const bool wgrad = is_wgrad(problem);
   const int element = size_bytes(problem.d.value_or(DType::bf16));
   const std::int64_t chunk_rows = element == 4 ? 32 : std::min(config.block_n, 64);
-  std::int64_t bytes = config.stages * kStageK * (config.block_m + std::int64_t{2} * config.block_n);
+  // A stage has A as bf16; directly, as it is, and beside that there is a ring of A as bf16.
+  const std::int64_t a_bytes = config.direct > 0 ? 1 : 2;
+  std::int64_t bytes = config.stages * kStageK * (config.block_m + a_bytes * config.block_n);
+  bytes += std::int64_t{2} * config.direct * kStageK * config.block_n;
   bytes += align(config.block_m * chunk_rows * element, 1024);
-  bytes += 2 * (wgrad ? 32 : 16);     // tiles
-  bytes += (config.stages + 2) * 16;  // full and empty barriers of both rings
+  bytes += 2 * (wgrad ? 32 : 16);                     // tiles
+  bytes += (config.stages + config.direct + 2) * 16;  // full and empty barriers of all rings
   bytes += wgrad ? range_table_bytes(problem.g, mx_sub_blocks(problem)) : group_table_bytes(problem.g);
   return align(bytes, 1024);
 }

@@ -27,7 +27,9 @@ std::string text_of(const PortableConfig& config) {
 }
 
 std::string text_of(const MxConfig& config) {
-  return fmt::format("mx bm{} bn{} st{} cl1x{}", config.block_m, config.block_n, config.stages, config.cluster_n);
+  const std::string direct = config.direct == 0 ? "" : fmt::format(" direct{}", config.direct);
+  return fmt::format("mx bm{} bn{} st{} cl1x{}{}", config.block_m, config.block_n, config.stages, config.cluster_n,
+                     direct);
 }
 
 // Every run of other characters becomes one '_'. The canonical text stays readable back: its keys are distinct words in
@@ -71,7 +73,8 @@ bool operator==(const PortableConfig& x, const PortableConfig& y) noexcept {
 }
 
 bool operator==(const MxConfig& x, const MxConfig& y) noexcept {
-  return x.block_m == y.block_m && x.block_n == y.block_n && x.stages == y.stages && x.cluster_n == y.cluster_n;
+  return x.block_m == y.block_m && x.block_n == y.block_n && x.stages == y.stages && x.cluster_n == y.cluster_n &&
+         x.direct == y.direct;
 }
 
 std::string to_string(const Config& config) {

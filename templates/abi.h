@@ -60,12 +60,13 @@ static_assert(sizeof(MapParams) == 3776, "host and device lay out the parameters
 // Strides count elements from one row to the next.
 struct MxGemmParams {
   TensorMap left;          // B: rows of K bytes, box 64 x block_m, no swizzle
-  TensorMap right;         // the workspace: rows of bf16, box 64 x block_n, 128-byte swizzle
+  TensorMap right;         // the workspace: rows of bf16, box 64 x block_n, 128-byte swizzle; directly: A as it is,
+                           // rows of K bytes, box 64 x block_n, 64-byte swizzle
   const unsigned char* a;  // rows of K; wgrad: rows of columnwise tokens
   const unsigned char* a_sf;
   const unsigned char* b;  // [G][N] rows of K; wgrad: rows of columnwise tokens
   const unsigned char* b_sf;
-  unsigned short* a_wide;  // the workspace: A as bf16, elements in the order that the math reads them
+  unsigned short* a_wide;  // the workspace: A as bf16, elements in the order that the math reads them; directly: null
   void* d;                 // rows of N; wgrad: [G][N] rows of K
   const void* splits;      // device array, type and form as the problem says; null of dense
   const void* bias;        // +bias: [G][N] of D's type

@@ -12,14 +12,15 @@
 //
 // Hopper has no instruction for FP8 with block scales, but an FP8 code times a power of two fits in bf16, and bf16
 // products are exact and summed in f32 by the tensor core. So A becomes bf16 in the workspace, by a pass of its own
-// whose cost grows with the tokens, and B becomes bf16 in registers on its way to the matrix instruction. No sum needs
+// whose cost grows with the tokens, or without one (OCTET_DIRECT) in shared memory, again for every tile that reads it;
+// and B becomes bf16 in registers on its way to the matrix instruction. No sum needs
 // promotion. What bf16 cannot hold (scale bytes below 3 or above 246 of e4m3, 10 and 239 of e5m2, with data that are
 // not zero) and NaN in data or scales make the sum a NaN; such elements of D, with their neighbours in 16 bytes, are
 // computed again by scalar arithmetic, so that they too are right, only slowly.
 //
 // Rows that belong to no group (tail, gaps) may hold anything, NaN included: the pass does not read them, the copy
-// engine may fetch what an earlier use left in their place of the workspace, but a row of D depends on its own row of A
-// alone, and rows outside the group are never stored.
+// engine may fetch them, or what an earlier use left in their place of the workspace, but a row of D depends on its own
+// row of A alone, and rows outside the group are never stored.
 //
 // One producer warp feeds a ring of stages by TMA, another hands out tiles, two math warpgroups multiply. Blocks are
 // persistent. Results do not depend on timing: every element is summed by one thread in the order of K.
@@ -29,7 +30,13 @@
 #if OCTET_CHECKED
 #include "checked_splits.cuh"
 #endif
+#if OCTET_DIRECT
+#include "gemm_mx_direct.cuh"
+#endif
+#if !OCTET_DIRECT
+#include "gemm_mx_math.cuh"
 #include "gemm_mx_pass.cuh"
+#endif
 #include "gemm_mx_store.cuh"
 
 namespace octet {
@@ -65,12 +72,12 @@ __device__ __forceinline__ void produce_operands(const abi::MxGemmParams& params
 #if OCTET_MULTICAST
       // The blocks of a cluster share tokens; the first one loads them for all, which then all expect their bytes.
       if (rank == 0) {
-        tma_load_multicast(shared_address(shared.right[stage]), &params.right, full, k, sides.right,
+        tma_load_multicast(shared_address(shared.loaded_right(stage)), &params.right, full, k, sides.right,
                            (1 << kCluster) - 1);
       }
 #endif
 #if !OCTET_MULTICAST
-      tma_load(shared_address(shared.right[stage]), &params.right, full, k, sides.right);
+      tma_load(shared_address(shared.loaded_right(stage)), &params.right, full, k, sides.right);
 #endif
       position.advance();
     }
@@ -92,100 +99,15 @@ __device__ __forceinline__ void produce_tiles(SharedStorage& shared, TileWalk wa
   }
 }
 
-// Gives a stage back to the producers that wait for it: this block's, and the leader's, which loads for all.
-__device__ __forceinline__ void release_stage(SharedStorage& shared, const MathThread& thread, i32 stage) {
-  if (thread.lane == 0) {
-#if OCTET_MULTICAST
-    if (thread.rank != 0) mbarrier_arrive_remote(shared.ring.empty(stage), 0);
-#endif
-    mbarrier_arrive(shared.ring.empty(stage));
-  }
-}
-
-// Scale bytes of a thread's row for a block of 128 along K: of its 16 codes in the first 64 in the low half, of those
-// in the second 64 in the high half.
-template <typename RowScales>
-__device__ __forceinline__ u32 load_scales(const RowScales& scales, const MathThread& thread, i32 block) {
-  const i32 first = block * 4 + thread.lane % 4 / 2;
-  return scales.at(first) | scales.at(first + 2) << 16;
-}
-
-// This thread's part of 64 x 64 of the left operand, as the four steps of the matrix instruction want it. `address`: of
-// its 16 codes of its first row. gemm_mx_pass.cuh says why the elements come in this order.
-__device__ __forceinline__ void load_left(u32 (&left)[16], u32 address, u32 scale0, u32 scale1) {
-#pragma unroll
-  for (i32 below = 0; below < 2; ++below) {
-    const uint4 piece = shared_load_16(address + below * 8 * kBlockK);
-    const u32 codes[4] = {piece.x, piece.y, piece.z, piece.w};
-    u32 even[4], odd[4];
-    dequantize<kLeftE5m2, 4>(codes, below == 0 ? scale0 : scale1, even, odd);
-#pragma unroll
-    for (i32 step = 0; step < 4; ++step) {
-      left[step * 4 + below] = odd[step];
-      left[step * 4 + 2 + below] = even[step];
-    }
-  }
-}
-
-// Sums a tile over K. While the tensor core works on one block of 64, the next one's left operand is dequantized.
-__device__ __forceinline__ void accumulate_tile(const abi::MxGemmParams& params, SharedStorage& shared,
-                                                const MathThread& thread, const Tile& tile,
-                                                RingPosition<config::kStages>& position, float (&sum)[kStepRegisters]) {
-#pragma unroll
-  for (i32 r = 0; r < kStepRegisters; ++r) sum[r] = 0.f;
-  const i32 blocks = blocks_of_tile(tile);
-  if (blocks == 0) return;
-  const i32 row = thread.warpgroup * kSlab + thread.row;
-  const auto scales0 = left_scales(params, tile, tile.column + row);
-  const auto scales1 = left_scales(params, tile, tile.column + row + 8);
-  const u32 left_codes = shared_address(shared.left[0]) + row * kBlockK + thread.lane % 4 * 16;
-  const u64 right = matrix_descriptor(shared_address(shared.right[0]));
-  const auto left_at = [&](i32 stage) { return left_codes + stage * static_cast<u32>(sizeof(shared.left[0])); };
-  const auto right_at = [&](i32 stage) { return right + stage * (sizeof(shared.right[0]) / 16); };
-
-  u32 first[16], second[16];
-  u32 scale0 = load_scales(scales0, thread, 0), scale1 = load_scales(scales1, thread, 0);
-  shared.ring.wait_full(position.stage, position.parity);
-  load_left(first, left_at(position.stage), scale0 & 0xff, scale1 & 0xff);
-#pragma unroll 1
-  for (i32 block = 0; block < blocks; ++block) {
-    wgmma_block(sum, first, right_at(position.stage));
-    i32 stage = position.stage;
-    position.advance();
-    shared.ring.wait_full(position.stage, position.parity);
-    load_left(second, left_at(position.stage), scale0 >> 16, scale1 >> 16);
-    const i32 next = min(block + 1, blocks - 1);
-    scale0 = load_scales(scales0, thread, next);
-    scale1 = load_scales(scales1, thread, next);
-    wgmma_wait(sum, first);
-    release_stage(shared, thread, stage);
-
-    wgmma_block(sum, second, right_at(position.stage));
-    stage = position.stage;
-    position.advance();
-    if (block + 1 < blocks) {
-      shared.ring.wait_full(position.stage, position.parity);
-      load_left(first, left_at(position.stage), scale0 & 0xff, scale1 & 0xff);
-    }
-    wgmma_wait(sum, second);
-    release_stage(shared, thread, stage);
-  }
-}
-
-// A warpgroup without columns of D still takes part in the protocol.
-__device__ __forceinline__ void skip_tile(SharedStorage& shared, const MathThread& thread, i32 blocks,
-                                          RingPosition<config::kStages>& position) {
-  for (i32 block = 0; block < 2 * blocks; ++block) {
-    shared.ring.wait_full(position.stage, position.parity);
-    release_stage(shared, thread, position.stage);
-    position.advance();
-  }
-}
-
 // The math of one warpgroup over all tiles of this block.
 __device__ __forceinline__ void consume(const abi::MxGemmParams& params, SharedStorage& shared, i32 rank) {
   const MathThread thread(rank);
+#if OCTET_DIRECT
+  DirectPosition position;
+#endif
+#if !OCTET_DIRECT
   RingPosition<config::kStages> position(0);
+#endif
   RingPosition<2> tile_position(0);
   for (;; tile_position.advance()) {
     const i32 tile_stage = tile_position.stage;
@@ -195,11 +117,13 @@ __device__ __forceinline__ void consume(const abi::MxGemmParams& params, SharedS
     {
       const Tile tile = load_tile(tile_address);
       if (tile.rows == 0) break;
+#if !OCTET_DIRECT
       if (tile.column + thread.warpgroup * kSlab >= kOutputColumns) {
         skip_tile(shared, thread, blocks_of_tile(tile), position);
         mbarrier_arrive(shared.tile_ring.empty(tile_stage));
         continue;
       }
+#endif
       accumulate_tile(params, shared, thread, tile, position, sum);
     }
     // Read again rather than kept: the loop over K needs every register.
@@ -209,6 +133,7 @@ __device__ __forceinline__ void consume(const abi::MxGemmParams& params, SharedS
 }
 
 }  // namespace octet
+#if !OCTET_DIRECT
 
 extern "C" __global__ void __launch_bounds__(octet::kThreads)
     OCTET_DEQUANTIZE_ENTRY(const __grid_constant__ octet::abi::MxGemmParams params) {
@@ -220,6 +145,7 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads)
   PassWalk walk(groups);
   for (PassItem item; walk.next(item);) dequantize_item(params, item, threadIdx.x % 32);
 }
+#endif
 
 extern "C" __global__ void __launch_bounds__(octet::kThreads, 1)
     OCTET_ENTRY(const __grid_constant__ octet::abi::MxGemmParams params) {
@@ -235,6 +161,9 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, 1)
 #endif
 
   if (warp == 0) {
+#if OCTET_DIRECT
+    wait_for_earlier_kernels();  // the pass, where there is one, has waited for whoever made the splits
+#endif
 #if OCTET_WGRAD
     build_block_table(shared.groups, params.splits, params.capacity, lane);
 #endif
@@ -243,11 +172,19 @@ extern "C" __global__ void __launch_bounds__(octet::kThreads, 1)
 #endif
   }
 #if OCTET_CHECKED
-  if (blockIdx.x == 0 && warp == 3 && lane == 0) check_splits(params.status, params.splits, params.capacity);
+  if (blockIdx.x == 0 && warp == 3 && lane == 0) {
+#if OCTET_DIRECT
+    wait_for_earlier_kernels();
+#endif
+    check_splits(params.status, params.splits, params.capacity);
+  }
 #endif
   if (warp == 1 && lane == 0) {
     // The leader's stages are free when every block of the cluster has read its copy of what is shared.
     shared.ring.init(1, kMathWarps * (rank == 0 ? kCluster : 1));
+#if OCTET_DIRECT
+    shared.right_ring.init(kMakers / 32, kMathWarps);
+#endif
     shared.tile_ring.init(32, kMathWarps * 32);
     mbarrier_init_fence();
   }

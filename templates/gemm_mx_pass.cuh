@@ -1,8 +1,6 @@
 // The pass before an MXFP8 GEMM: A as bf16 in the workspace, ready for the copy engine.
 //
-// Rows lie as those of A; a row's elements are permuted within every 64 so that the math warps can take what they need
-// of B by one 16-byte load, without moving bytes. For l, t in 0 ... 3 the four codes 16 l + 4 t + {0, 1, 2, 3} of B are
-// those that lane l of four feeds to step t of the matrix instruction, as its elements 2 l + 8, 2 l, 2 l + 9, 2 l + 1.
+// Rows lie as those of A; a row's elements are permuted within every 64 (gemm_mx_shared.cuh says how).
 #pragma once
 
 #include "gemm_mx_shared.cuh"

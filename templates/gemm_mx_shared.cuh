@@ -4,6 +4,11 @@
 // The matrix instruction takes 64 rows of the left operand from registers and kStep rows of the right one from shared
 // memory, both contiguous along K. Left is B (weights; for wgrad the K columns of D), right is A (tokens; for wgrad the
 // N rows of D).
+//
+// A row of the right operand is permuted within every 64 elements, so that the math warps can take what they need of
+// the left one by one 16-byte load, without moving bytes. For l, t in 0 ... 3 the four codes 16 l + 4 t + {0, 1, 2, 3}
+// of the left operand are those that lane l of four feeds to step t of the matrix instruction, as its elements
+// 2 l + 8, 2 l, 2 l + 9, 2 l + 1.
 #pragma once
 
 #include "abi.h"
@@ -25,7 +30,12 @@ constexpr i32 kStep = config::kBlockN;                 // columns of one matrix 
 constexpr i32 kStepRegisters = kStep / 2;              // accumulators per thread
 static_assert(config::kBlockM == 128, "two math warpgroups of 64 rows");
 static_assert(config::kClusterM == 1, "a cluster shares tokens, along the columns of D");
+#if OCTET_DIRECT
+constexpr u32 kStageBytes = (config::kBlockM + config::kBlockN) * kBlockK;
+#endif
+#if !OCTET_DIRECT
 constexpr u32 kStageBytes = config::kBlockM * kBlockK + config::kBlockN * kBlockK * 2;
+#endif
 
 #if OCTET_A_E5M2
 constexpr bool kRightE5m2 = true;
@@ -51,13 +61,31 @@ constexpr i32 kChunks = kStep / kChunkTokens;
 constexpr i32 kChunkBytes = kChunkTokens * kSlab * kElementBytes;
 
 struct SharedStorage {
+#if OCTET_DIRECT
+  alignas(1024) u8 right[config::kRightStages][config::kBlockN * kBlockK * 2];
+  alignas(1024) u8 raw[config::kStages][config::kBlockN * kBlockK];  // the right operand as it is loaded
+#endif
+#if !OCTET_DIRECT
   alignas(1024) u8 right[config::kStages][config::kBlockN * kBlockK * 2];
+#endif
   alignas(1024) u8 left[config::kStages][config::kBlockM * kBlockK];
   alignas(1024) u8 staging[kMathWarpgroups][kChunkBytes];
   alignas(16) Tile tiles[2];  // what the math works on
   alignas(8) Ring<config::kStages> ring;
+#if OCTET_DIRECT
+  alignas(8) Ring<config::kRightStages> right_ring;
+#endif
   alignas(8) Ring<2> tile_ring;
   WalkTable groups;
+
+  __device__ __forceinline__ const u8* loaded_right(i32 stage) const {
+#if OCTET_DIRECT
+    return raw[stage];
+#endif
+#if !OCTET_DIRECT
+    return right[stage];
+#endif
+  }
 };
 static_assert(sizeof(SharedStorage) == config::kSharedBytes, "the host asks for exactly this much shared memory");
 

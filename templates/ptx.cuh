@@ -286,6 +286,22 @@ __device__ __forceinline__ void shared_store(u32 address, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
 }
 #endif
+#if OCTET_DIRECT
+__device__ __forceinline__ void shared_load_words(u32 (&v)[4], u32 address) {
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+               : "r"(address));
+}
+__device__ __forceinline__ void shared_load_words(u32 (&v)[2], u32 address) {
+  asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "r"(address));
+}
+__device__ __forceinline__ void shared_load_words(u32 (&v)[1], u32 address) {
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(v[0]) : "r"(address));
+}
+__device__ __forceinline__ void shared_store_16(u32 address, u32 x, u32 y, u32 z, u32 w) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
+}
+#endif
 #if OCTET_D_F32
 __device__ __forceinline__ void shared_store_8(u32 address, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");

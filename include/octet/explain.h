@@ -30,6 +30,7 @@ struct OCTET_API Explanation {
   Problem problem;
   DeviceFacts device;
   std::int64_t expected_m = 0;        // rows per group that the caller expects; 0: not said
+  bool no_workspace = false;          // configs that need a workspace are refused
   std::optional<Refusal> refused;     // the problem itself is refused: no candidates
   std::vector<Candidate> candidates;  // in table order
   int chosen = -1;                    // index into candidates; -1 when there is none
@@ -42,15 +43,18 @@ struct OCTET_API Explanation {
 };
 
 // Pure functions of their arguments: no GPU, no driver, no environment. Thread-safe.
-// expected_m: rows per group, a hint to the cost model only; 0 stands for "unknown".
-OCTET_API Explanation explain(const Problem& problem, const DeviceFacts& device = {}, std::int64_t expected_m = 0);
+// expected_m: rows per group, a hint to the cost model only; 0 stands for "unknown". no_workspace: as in Hints.
+OCTET_API Explanation explain(const Problem& problem, const DeviceFacts& device = {}, std::int64_t expected_m = 0,
+                              bool no_workspace = false);
 OCTET_API std::string to_text(const Explanation& explanation);
 
 // The one spec that the path uses. Throws Error{invalid_problem|no_kernel} with the refusal's message.
-OCTET_API Spec select(const Problem& problem, const DeviceFacts& device = {}, std::int64_t expected_m = 0);
+OCTET_API Spec select(const Problem& problem, const DeviceFacts& device = {}, std::int64_t expected_m = 0,
+                      bool no_workspace = false);
 
 // Every spec that select can return for any expected_m in [1, max_m] or unknown: a closed set, each member once.
-OCTET_API std::vector<Spec> variants(const Problem& problem, std::int64_t max_m, const DeviceFacts& device = {});
+OCTET_API std::vector<Spec> variants(const Problem& problem, std::int64_t max_m, const DeviceFacts& device = {},
+                                     bool no_workspace = false);
 
 // The rule table, for `octet rules` and the docs page.
 struct OCTET_API RuleDescription {

@@ -131,6 +131,8 @@ struct OCTET_API ConvertArgs {
 struct OCTET_API Hints {
   std::int64_t expected_m = 0;  // rows per group to expect; steers the cost model, never correctness; 0: unknown
   int device = -1;              // CUDA ordinal; -1: the current context's, or 0 where there is none
+  // Only kernels whose workspace_bytes are 0 for every capacity; where there is none, prepare throws Error{no_kernel}.
+  bool no_workspace = false;
 };
 
 enum class CacheMode : std::uint8_t {

@@ -43,12 +43,15 @@ struct OCTET_API PortableConfig {
   int stages = 3;                    // depth of the cp.async ring, in blocks of 128 along K
 };
 
-// How a grouped GEMM of MXFP8 does its work on sm_90a: A through bf16 in the workspace, B through bf16 in registers.
+// How a grouped GEMM of MXFP8 does its work on sm_90a: B through bf16 in registers, A through bf16 in the workspace or,
+// directly, in shared memory.
 struct OCTET_API MxConfig {
   int block_m = 128;  // columns of D per thread block, over two math warpgroups
   int block_n = 256;  // rows of D: 32, 64, 128 or 256
   int stages = 5;     // depth of the TMA ring, in blocks of 64 along K
   int cluster_n = 2;  // thread blocks of a cluster, neighbours along the columns of D that share A by multicast: 1 or 2
+  // Depth of the ring of A as bf16 in shared memory, 2 to 4, without a workspace. 0: A through the workspace.
+  int direct = 0;
 };
 
 OCTET_API bool operator==(const GemmConfig& x, const GemmConfig& y) noexcept;
@@ -58,7 +61,7 @@ OCTET_API bool operator==(const MxConfig& x, const MxConfig& y) noexcept;
 
 using Config = std::variant<GemmConfig, QuantizeConfig, PortableConfig, MxConfig>;
 // "bm128 bn256 wg2x1 st4 cl1x2 tile", "bm64 bn32 wg1x1 st6 cl1x1 swap b3 sk2", "t256 r8 b3", "portable bm128 bn128
-// w2x4 st3", "mx bm128 bn256 st5 cl1x2"
+// w2x4 st3", "mx bm128 bn256 st5 cl1x2", "mx bm128 bn256 st4 cl1x2 direct3"
 OCTET_API std::string to_string(const Config& config);
 
 struct OCTET_API Spec {

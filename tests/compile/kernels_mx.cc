@@ -34,17 +34,19 @@ void check_cubin(octet::Runtime& runtime, const octet::Spec& spec) {
         octet::mx_shared_memory_bytes(spec.problem, std::get<MxConfig>(spec.config)));
 }
 
-// Of the legal candidates with an MxConfig the first one, or all.
+// Of the legal candidates with an MxConfig the first one of each form, or all.
 void check_problem(const std::string& text, bool every_config) {
   INFO(text);
   octet::Runtime runtime(memory_only());
-  int built = 0;
+  int built = 0, direct = 0;
   for (const octet::Candidate& candidate :
        explain(Problem::parse(text), octet::DeviceFacts::for_arch("sm_90a")).candidates) {
     if (candidate.refused || !std::holds_alternative<MxConfig>(candidate.spec.config)) continue;
-    if (built++ == 0 || every_config) check_cubin(runtime, candidate.spec);
+    int& seen = std::get<MxConfig>(candidate.spec.config).direct > 0 ? direct : built;
+    if (seen++ == 0 || every_config) check_cubin(runtime, candidate.spec);
   }
   CHECK(built > 0);
+  CHECK(direct > 0);
 }
 
 }  // namespace

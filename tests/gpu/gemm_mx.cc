@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -154,16 +155,34 @@ std::string fault(const Gemm& gemm, const MxCase& mx) {
   return "";
 }
 
-// By the best of the configs made for MXFP8. For a tiny problem the portable one may be cheaper.
-std::string fault(const MxCase& mx) {
-  const Explanation explained = explain(mx.problem, Runtime::device_facts(0));
+// The forms of the kernel made for MXFP8: A through the workspace, and directly.
+enum class Form { workspace, direct };
+constexpr Form kForms[] = {Form::workspace, Form::direct};
+
+// The best config of a form. For a tiny problem a portable one may be cheaper than all of them.
+std::optional<Spec> best_of(const Problem& problem, Form form) {
+  const Explanation explained = explain(problem, Runtime::device_facts(0));
   const Candidate* best = nullptr;
   for (const Candidate& candidate : explained.candidates) {
-    if (candidate.refused || !std::holds_alternative<MxConfig>(candidate.spec.config)) continue;
+    const auto* config = std::get_if<MxConfig>(&candidate.spec.config);
+    if (candidate.refused || config == nullptr || (config->direct > 0) != (form == Form::direct)) continue;
     if (best == nullptr || candidate.cost_us < best->cost_us) best = &candidate;
   }
-  if (best == nullptr) return "no config of the kernel made for MXFP8 is legal";
-  return fault(runtime().prepare_gemm(best->spec), mx);
+  return best == nullptr ? std::nullopt : std::optional(best->spec);
+}
+
+std::string fault(const MxCase& mx, Form form) {
+  const std::optional<Spec> spec = best_of(mx.problem, form);
+  return spec ? fault(runtime().prepare_gemm(*spec), mx) : "no config of a form of the kernel made for MXFP8 is legal";
+}
+
+// By every form.
+std::string fault(const MxCase& mx) {
+  for (const Form form : kForms) {
+    const std::string found = fault(mx, form);
+    if (!found.empty()) return found;
+  }
+  return "";
 }
 
 // The byte is one that the quantizer wrote, not the poison of what belongs to no group.
@@ -279,8 +298,50 @@ TEST_CASE_METHOD(GpuTest, "mx: NaN in data and scales reaches its own elements a
 TEST_CASE_METHOD(GpuTest, "mx: two runs agree bit for bit") {
   INFO(random.note());
   const MxCase mx("gemm.packed g8 n320 k416 a=e4m3:1x32 b=e4m3:1x32 d=bf16", kSizes, 37, random);
-  const Gemm gemm = runtime().prepare_gemm(mx.problem);
-  CHECK(run(gemm, mx) == run(gemm, mx));
+  for (const Form form : kForms) {
+    const std::optional<Spec> spec = best_of(mx.problem, form);
+    REQUIRE(spec);
+    const Gemm gemm = runtime().prepare_gemm(*spec);
+    CHECK(run(gemm, mx) == run(gemm, mx));
+  }
+}
+
+TEST_CASE_METHOD(GpuTest, "mx: without a workspace, tiles of any width, K and rows", "[sanitizer]") {
+  INFO(random.note());
+  for (const char* text : {
+           "gemm.packed g5 n8 k16 a=e4m3:1x32 b=e4m3:1x32 d=bf16",
+           "gemm.packed g5 n136 k32 a=e5m2:1x32@swizzled b=e4m3:1x32 d=f32 +bias",
+           "gemm.packed g5 n264 k144 a=e4m3:1x32@swizzled b=e4m3:1x32@swizzled d=bf16 +acc",
+           "gemm.padded g5 n264 k1040 al16 a=e4m3:1x32 b=e5m2:32x32 d=fp16 splits=i64/starts",
+           "gemm.masked g5 m300 n72 k2064 a=e4m3:1x32@swizzled b=e4m3:1x32 d=bf16 dir=col",
+           "wgrad.packed g5 n72 k264 a=e4m3:1x32 b=e4m3:1x32 d=f32 +acc",
+           "wgrad.padded g5 n264 k72 al128 a=e4m3:1x32@swizzled b=e5m2:1x32 d=bf16 splits=i32/ends",
+           "wgrad.masked g5 m300 n136 k136 a=e4m3:1x32 b=e4m3:1x32@swizzled d=f32",
+       }) {
+    INFO(text);
+    const MxCase mx(text, {0, 1, 257, 0, 129}, 37, random);
+    for (const Candidate& candidate : explain(mx.problem, Runtime::device_facts(0), 0, true).candidates) {
+      if (candidate.refused || !std::holds_alternative<MxConfig>(candidate.spec.config)) continue;
+      const Gemm gemm = runtime().prepare_gemm(candidate.spec);
+      CHECK(gemm.workspace_bytes(mx.capacity) == 0);
+      CHECK(fault(gemm, mx) == "");
+    }
+  }
+}
+
+TEST_CASE_METHOD(GpuTest, "mx: the hint for no workspace prepares a kernel that takes none") {
+  const Problem problem = Problem::parse("gemm.packed g8 n320 k416 a=e4m3:1x32 b=e4m3:1x32 d=bf16");
+  Hints hints;
+  hints.expected_m = 8192;
+  const Gemm with = runtime().prepare_gemm(problem, hints);
+  hints.no_workspace = true;
+  const Gemm without = runtime().prepare_gemm(problem, hints);
+  CHECK(without.workspace_bytes(1000) == 0);
+  CHECK(runtime().prepare_gemm(problem, hints).spec() == without.spec());
+  hints.no_workspace = false;
+  CHECK(runtime().prepare_gemm(problem, hints).spec() == with.spec());
+  INFO(random.note());
+  CHECK(fault(without, MxCase(problem.to_string(), kSizes, 37, random)) == "");
 }
 
 }  // namespace octet::test

@@ -37,6 +37,9 @@ bool is_gemm(const Spec& spec) { return spec.problem.op == Operation::gemm || is
 bool is_wgmma(const Spec& spec) { return std::holds_alternative<GemmConfig>(spec.config); }
 bool is_portable(const Spec& spec) { return std::holds_alternative<octet::PortableConfig>(spec.config); }
 bool is_mx(const Spec& spec) { return std::holds_alternative<octet::MxConfig>(spec.config); }
+const octet::MxConfig& mx(const Spec& spec) { return std::get<octet::MxConfig>(spec.config); }
+bool is_direct(const Spec& spec) { return is_mx(spec) && mx(spec).direct > 0; }
+bool has_mx_pass(const Spec& spec) { return is_mx(spec) && mx(spec).direct == 0; }
 bool is_hopper(const Spec& spec) { return is_wgmma(spec) || is_mx(spec); }
 bool has_maps(const Spec& spec) { return spec.problem.weights_by_pointer || spec.problem.from == Packing::deepgemm; }
 // With w=pointers scales of B but 1x128, and what D held: not through a tensor map.
@@ -62,7 +65,7 @@ bool has_splits(const Spec& spec) { return !is_uniform(spec) && !is_dense(spec);
 const GemmConfig& gemm(const Spec& spec) { return std::get<GemmConfig>(spec.config); }
 bool splits_k(const Spec& spec) { return is_wgmma(spec) && gemm(spec).split_k > 1; }
 bool is_multicast(const Spec& spec) {
-  if (is_mx(spec)) return std::get<octet::MxConfig>(spec.config).cluster_n > 1;
+  if (is_mx(spec)) return mx(spec).cluster_n > 1;
   return is_wgmma(spec) && gemm(spec).cluster_m * gemm(spec).cluster_n > 1;
 }
 bool is_cluster(const Spec& spec) { return is_multicast(spec) || splits_k(spec); }
@@ -91,12 +94,12 @@ bool walks_over_tiles(const Spec& spec) {
 }
 bool has_table(const Spec& spec) {
   if (is_portable(spec)) return octet::PortableTraits(spec.problem).group_table;
-  if (is_mx(spec)) return true;  // its pass has one
+  if (is_mx(spec)) return !is_direct(spec) || !is_wgrad(spec);  // its pass has one, and tokens in rows have one
   return (is_gemm(spec) && !is_wgrad(spec)) ||
          (has_splits(spec) && (converts(spec) || (is_quantizer(spec) && traits(spec).needs_table)));
 }
 bool visits_groups(const Spec& spec) {
-  return has_table(spec) || is_wgmma(spec) || (has_splits(spec) && is_one_shot(spec));
+  return has_table(spec) || is_hopper(spec) || (has_splits(spec) && is_one_shot(spec));
 }
 // Strips of a packed buffer that need not know which row is whose.
 bool has_row_range(const Spec& spec) {
@@ -165,8 +168,11 @@ const Part kParts[] = {
     {"mbarrier", is_hopper},
     {"cp.async.bulk.tensor", is_hopper},
     {"MxGemmParams", is_mx},
-    {"params.a_wide", is_mx},
-    {"OCTET_DEQUANTIZE_ENTRY(", is_mx},
+    {"params.a_wide", has_mx_pass},
+    {"OCTET_DEQUANTIZE_ENTRY(", has_mx_pass},
+    {"class PassWalk", has_mx_pass},
+    {"struct DirectPosition", is_direct},
+    {"st.shared.v4.b32", is_direct},
     {"mma.sync", is_portable},
     {"cp.async.cg", is_portable},
     {"barrier.cluster.arrive", is_cluster},

@@ -76,10 +76,12 @@ const char* const kGemmFamily[] = {
     "gemm.packed g1024 n7168 k2048 a=e4m3:row b=e4m3:row d=bf16 w=pointers",
 };
 
-// "whole", "chunks", "swapped", "split", "mx" or "portable".
+// "whole", "chunks", "swapped", "split", "mx", "direct" or "portable".
 std::string kind_of(const Config& config) {
   const auto* gemm = std::get_if<GemmConfig>(&config);
-  if (gemm == nullptr) return std::holds_alternative<MxConfig>(config) ? "mx" : "portable";
+  const auto* mx = std::get_if<MxConfig>(&config);
+  if (mx != nullptr) return mx->direct > 0 ? "direct" : "mx";
+  if (gemm == nullptr) return "portable";
   return gemm->split_k > 1 ? "split" : gemm->swapped ? "swapped" : gemm->whole_tile_store ? "whole" : "chunks";
 }
 

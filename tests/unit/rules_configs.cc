@@ -122,11 +122,14 @@ const std::vector<Case>& cases() {
       {kMxGemm, MxConfig{256, 128, 4, 1}, "mx.block-shape"},
       {kMxGemm, MxConfig{128, 16, 4, 1}, "mx.block-shape"},
       {kMxGemm, MxConfig{128, 512, 2, 1}, "mx.block-shape"},
+      {kMxGemm, MxConfig{128, 256, 4, 1, 1}, "mx.direct-stages"},
+      {kMxGemm, MxConfig{128, 32, 9, 1, 5}, "mx.direct-stages"},
       {kMxGemm, MxConfig{128, 256, 1, 1}, "mx.stages-2-to-16"},
       {kMxGemm, MxConfig{128, 32, 17, 1}, "mx.stages-2-to-16"},
       {kMxGemm, MxConfig{128, 256, 5, 4}, "mx.cluster-1-or-2"},
       {kMxGemm, MxConfig{128, 256, 5, 0}, "mx.cluster-1-or-2"},
-      {kMxGemm, MxConfig{128, 256, 6, 2}, "mx.shared-memory-fits"},  // 6 * 64 * (128 + 2 * 256) bytes of operands
+      {kMxGemm, MxConfig{128, 256, 6, 2}, "mx.shared-memory-fits"},     // 6 * 64 * (128 + 2 * 256) bytes of operands
+      {kMxGemm, MxConfig{128, 256, 5, 1, 3}, "mx.shared-memory-fits"},  // 64 * (5 * (128 + 256) + 3 * 2 * 256), staging
       {kTokens, QuantizeConfig{256, 8, 9}, "quantize.blocks-fit-multiprocessor"},
       {kTokens, QuantizeConfig{256, 8, 0}, "quantize.blocks-fit-multiprocessor"},
   };
@@ -160,7 +163,9 @@ TEST_CASE("every impossible config is refused by its rule") {
 }
 
 TEST_CASE("no rule of configs is without a case above") {
-  std::set<std::string> covered = {"gemm.wgmma-arch", "mx.wgmma-arch"}, listed;  // rules_refusals.cc: another arch
+  std::set<std::string> covered = {"gemm.wgmma-arch", "mx.wgmma-arch",  // rules_refusals.cc: another arch
+                                   "config.no-workspace"},              // select_workspace.cc
+      listed;
   for (const Case& c : cases()) covered.insert(c.rule);
   for (const octet::RuleDescription& rule : octet::rule_descriptions()) {
     if (rule.scope == "config") listed.insert(rule.id);

@@ -210,6 +210,7 @@ void add_what(CLI::App& command, BuildRequest& what) {
   CLI::Option* max_m = command.add_option("--max-m", what.max_m, "Most rows per group that will be seen");
   require_whole(max_m, 1)->capture_default_str();
   add_config(command, what.config)->excludes(max_m)->excludes(model);
+  add_no_workspace(command, what.no_workspace);
 }
 
 }  // namespace

@@ -66,8 +66,8 @@ void add_model(std::vector<Wanted>& wanted, const std::string& path, const Paral
 }
 
 std::vector<Spec> specs_of(const Problem& problem, const BuildRequest& request, const DeviceFacts& facts) {
-  if (request.config.empty()) return variants(problem, request.max_m, facts);
-  return {choose_spec(problem, facts, 0, request.config)};
+  if (request.config.empty()) return variants(problem, request.max_m, facts, request.no_workspace);
+  return {choose_spec(problem, facts, {0, request.config, request.no_workspace})};
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct BuildRequest {
   std::int64_t ep = 1, tp = 1;
   std::int64_t max_m = 16384;  // most rows per group
   std::string config;          // of the one kernel to compile for each problem; "": all that max_m can select
+  bool no_workspace = false;   // only kernels that need none
 };
 
 struct Wanted {

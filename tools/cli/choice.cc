@@ -27,9 +27,14 @@ CLI::Option* add_config(CLI::App& app, std::string& config) {
                         "The candidate with this config, as `octet explain` spells it, not the best one");
 }
 
-Spec choose_spec(const Problem& problem, const DeviceFacts& facts, std::int64_t expected_m, const std::string& config) {
-  if (config.empty()) return select(problem, facts, expected_m);
-  const Explanation explanation = explain(problem, facts, expected_m);
+CLI::Option* add_no_workspace(CLI::App& app, bool& no_workspace) {
+  return app.add_flag("--no-workspace", no_workspace, "Only kernels that need no workspace");
+}
+
+Spec choose_spec(const Problem& problem, const DeviceFacts& facts, const Wish& wish) {
+  const std::string& config = wish.config;
+  if (config.empty()) return select(problem, facts, wish.expected_m, wish.no_workspace);
+  const Explanation explanation = explain(problem, facts, wish.expected_m, wish.no_workspace);
   if (explanation.refused) throw Error(explanation.refused->code, explanation.refused->message);
   for (const Candidate& candidate : explanation.candidates) {
     if (to_string(candidate.spec.config) != config) continue;

@@ -41,6 +41,7 @@ Json to_json(const Explanation& explanation) {
                {"arch", explanation.device.arch},
                {"sm_count", explanation.device.sm_count},
                {"expected_m", explanation.expected_m},
+               {"no_workspace", explanation.no_workspace},
                {"refused", refusal_json(explanation.refused)},
                {"chosen", nullptr},
                {"candidates", Json::array()},

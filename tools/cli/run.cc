@@ -29,8 +29,7 @@ struct Request {
   std::string device;                // "": a GPU where there is one
   std::optional<std::uint64_t> seed;
   int repeat = 0;  // 0: 20 on a GPU, 1 on the host
-  std::int64_t expected_m = 0;
-  std::string config;
+  Wish wish;
   bool json = false;
 };
 
@@ -92,11 +91,11 @@ Problem parse_legal(const std::string& text) {
 
 // The kernel that was asked for by its config; empty when the cost model is to choose.
 std::optional<Spec> asked_spec(const Problem& problem, const Request& request) {
-  if (request.config.empty()) return std::nullopt;
+  if (request.wish.config.empty()) return std::nullopt;
   if (request.device == "reference") {
     throw Error(ErrorCode::invalid_argument, "--config: the reference has no kernels to choose from; leave it out");
   }
-  return choose_spec(problem, {}, request.expected_m, request.config);
+  return choose_spec(problem, {}, request.wish);
 }
 
 // Short and easy to type again.
@@ -215,7 +214,9 @@ int run(const Request& request) {
   effort.spec = asked_spec(problem, request);
   const Device device = parse_device(request.device);
   effort.repeat = request.repeat > 0 ? request.repeat : device ? 20 : 1;
-  effort.expected_m = request.expected_m > 0 ? request.expected_m : run.rows / std::max<std::int64_t>(1, problem.g);
+  const std::int64_t expected_m = request.wish.expected_m;
+  effort.expected_m = expected_m > 0 ? expected_m : run.rows / std::max<std::int64_t>(1, problem.g);
+  effort.no_workspace = request.wish.no_workspace;
   const Verdict verdict = execute(run, device, effort);
   if (request.json) {
     print_json(to_json(run, verdict));
@@ -239,10 +240,11 @@ void add_run(CLI::App& app, Action& action) {
       command->add_option("--seed", request->seed, "Seed of the data; default: a fresh one, which is printed"), 0,
       std::numeric_limits<std::uint64_t>::max());
   require_whole(command->add_option("--repeat", request->repeat, "Timed executions"), 1);
-  require_whole(command->add_option("--expected-m", request->expected_m,
+  require_whole(command->add_option("--expected-m", request->wish.expected_m,
                                     "Rows per group to expect; default: the mean of the sizes"),
                 1);
-  add_config(*command, request->config);
+  add_config(*command, request->wish.config);
+  add_no_workspace(*command, request->wish.no_workspace);
   command->add_flag("--json", request->json, "Print JSON");
   command->callback([&action, request] { action = [request] { return run(*request); }; });
 }

@@ -38,6 +38,7 @@ using Device = std::optional<int>;
 struct Effort {
   int repeat = 1;               // timed executions
   std::int64_t expected_m = 0;  // the hint to the cost model
+  bool no_workspace = false;    // only kernels that need none
   std::optional<Spec> spec;     // instead of the cost model's choice; a GPU only
 };
 

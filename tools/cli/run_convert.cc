@@ -41,8 +41,9 @@ Output execute_on_device(const Case& run, const Quantized& in, int ordinal, cons
   const DeviceContext context(ordinal);
   const DeviceStream stream;
   Runtime runtime;
-  const Convert kernel = effort.spec ? runtime.prepare_convert(*effort.spec, ordinal)
-                                     : runtime.prepare_convert(run.problem, {effort.expected_m, ordinal});
+  const Convert kernel = effort.spec
+                             ? runtime.prepare_convert(*effort.spec, ordinal)
+                             : runtime.prepare_convert(run.problem, {effort.expected_m, ordinal, effort.no_workspace});
   const Output poisoned = poisoned_output(run);
   const DeviceBuffer in_data(in.data), in_sf(in.sf), data(poisoned.quantized.data), sf(poisoned.quantized.sf),
       d(poisoned.d);

@@ -86,7 +86,7 @@ std::vector<std::uint8_t> execute_on_device(const Case& run, const GemmOperands&
   const DeviceStream stream;
   Runtime runtime;
   const Gemm gemm = effort.spec ? runtime.prepare_gemm(*effort.spec, ordinal)
-                                : runtime.prepare_gemm(run.problem, {effort.expected_m, ordinal});
+                                : runtime.prepare_gemm(run.problem, {effort.expected_m, ordinal, effort.no_workspace});
   DeviceGemm device(run, operands, gemm);
   execution.times_us = time_on_device(effort.repeat, stream, [&](CUstream on) { gemm.launch(device.args(), on); });
   execution.device = context.name();

@@ -83,8 +83,9 @@ Result execute_on_device(const Case& run, const QuantizeShape& shape, const Quan
   const DeviceContext context(ordinal);
   const DeviceStream stream;
   Runtime runtime;
-  const Quantize kernel = effort.spec ? runtime.prepare_quantize(*effort.spec, ordinal)
-                                      : runtime.prepare_quantize(run.problem, {effort.expected_m, ordinal});
+  const Quantize kernel =
+      effort.spec ? runtime.prepare_quantize(*effort.spec, ordinal)
+                  : runtime.prepare_quantize(run.problem, {effort.expected_m, ordinal, effort.no_workspace});
   DeviceCase buffers(run, shape, input, kernel);
   Result result;
   if (run.problem.has(Flag::noop)) {

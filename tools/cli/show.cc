@@ -17,8 +17,7 @@ namespace {
 struct Request {
   std::string problem;
   Target target;
-  std::int64_t expected_m = 0;
-  std::string config;
+  Wish wish;
   bool source = false, ptx = false, resources = false, sass = false, json = false;
 };
 
@@ -34,8 +33,7 @@ void print_resources(const Built& built, bool as_json) {
 }
 
 int show(const Request& request) {
-  const Spec spec =
-      choose_spec(Problem::parse(request.problem), request.target.facts(), request.expected_m, request.config);
+  const Spec spec = choose_spec(Problem::parse(request.problem), request.target.facts(), request.wish);
   Runtime runtime;
   if (request.ptx) {
     print_text(runtime.ptx(spec));
@@ -61,8 +59,10 @@ void add_show(CLI::App& app, Action& action) {
   stage->add_flag("--sass", request->sass, "Machine code; needs nvdisasm");
   CLI::Option* resources = stage->add_flag("--resources", request->resources, "Registers, spills, shared memory");
   stage->require_option(0, 1);
-  require_whole(command->add_option("--expected-m", request->expected_m, "Rows per group to expect; 0: unknown"), 0);
-  add_config(*command, request->config);
+  require_whole(command->add_option("--expected-m", request->wish.expected_m, "Rows per group to expect; 0: unknown"),
+                0);
+  add_config(*command, request->wish.config);
+  add_no_workspace(*command, request->wish.no_workspace);
   add_target(*command, request->target);
   command->add_flag("--json", request->json, "Print the resources as JSON")->needs(resources);
   command->callback([&action, request] { action = [request] { return show(*request); }; });

@@ -130,7 +130,19 @@ void add_recipes(Tables& tables) {
   packed("tensor", "tensor");
   packed("row", "row");
   packed("1x128", "1x128");
-  tables.add("recipes", "gemm.dense g1 n8192 k8192 a=e4m3:1x32 b=e4m3:1x32 d=bf16", {8192}, 8192).tflops_bar = 720;
+  const char* mx = "gemm.dense g1 n8192 k8192 a=e4m3:1x32 b=e4m3:1x32 d=bf16";
+  tables.add("recipes", mx, {8192}, 8192).tflops_bar = 720;
+  GemmBenchmark& direct = tables.add("recipes", mx, {8192}, 8192);
+  direct.no_workspace = true;
+  direct.tflops_bar = 540;
+  const auto mx_decode = [&](const Sizes& sizes, std::int64_t m, std::int64_t n, std::int64_t k) {
+    const char* format = "gemm.masked g{} m512 n{} k{} a=e4m3:1x32 b=e4m3:1x32 d=bf16";
+    tables.add("recipes", fmt::format(fmt::runtime(format), sizes.size(), n, k), sizes, m);
+  };
+  mx_decode(kMasked32By20, 20, 6144, 7168);
+  mx_decode(kMasked32By20, 20, 4096, 2048);
+  mx_decode(kMasked6By20, 20, 6144, 7168);
+  mx_decode(kMasked64By4, 4, 4096, 2048);
   tables.add("recipes", "wgrad.packed g8 n4096 k7168 a=e4m3:1x128 b=e4m3:128x128 d=f32 +acc", kWgrad8, 4096);
 }
 

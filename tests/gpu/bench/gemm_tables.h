@@ -18,6 +18,7 @@ struct GemmBenchmark {
   Problem problem;
   std::vector<std::int64_t> sizes;  // rows of each group
   std::int64_t expected_m = 0;      // rows per group, the hint
+  bool no_workspace = false;        // the other hint
   std::optional<double> peer_us;    // DeepGEMM 2.6.1 on an H200; packed: every group padded to 128 rows
   std::optional<double> limit;      // how many times the peer's time is allowed
   Bound bound = Bound::tensor;
@@ -26,7 +27,9 @@ struct GemmBenchmark {
   std::int64_t rows() const { return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}); }
   std::string name() const { return problem.to_string(); }
   // Rows with the same problem differ in this.
-  std::string label() const { return name() + " ~" + std::to_string(expected_m) + " rows each"; }
+  std::string label() const {
+    return name() + " ~" + std::to_string(expected_m) + " rows each" + (no_workspace ? " without workspace" : "");
+  }
 };
 std::vector<GemmBenchmark> gemm_benchmarks();
 

@@ -140,7 +140,7 @@ class Bench {
     const std::vector<GemmBenchmark> wanted = wanted_gemms();
     std::vector<Spec> specs;
     for (const GemmBenchmark& benchmark : wanted) {
-      specs.push_back(select(benchmark.problem, facts_, benchmark.expected_m));
+      specs.push_back(select(benchmark.problem, facts_, benchmark.expected_m, benchmark.no_workspace));
     }
     const std::vector<Gemm> kernels = prepare_all(runtime_, specs);
     std::vector<std::vector<Row>> rounds(wanted.size());
@@ -207,16 +207,16 @@ class Bench {
     }
   }
 
-  std::vector<Spec> legal_specs(const Problem& problem, std::int64_t expected_m) const {
+  std::vector<Spec> legal_specs(const Problem& problem, std::int64_t expected_m, bool no_workspace = false) const {
     std::vector<Spec> specs;
-    for (const Candidate& candidate : explain(problem, facts_, expected_m).candidates) {
+    for (const Candidate& candidate : explain(problem, facts_, expected_m, no_workspace).candidates) {
       if (!candidate.refused) specs.push_back(candidate.spec);
     }
     return specs;
   }
 
   std::vector<Spec> gemm_sweep(const GemmBenchmark& benchmark) const {
-    std::vector<Spec> specs = legal_specs(benchmark.problem, benchmark.expected_m);
+    std::vector<Spec> specs = legal_specs(benchmark.problem, benchmark.expected_m, benchmark.no_workspace);
     const auto is_portable = [](const Spec& spec) { return std::holds_alternative<PortableConfig>(spec.config); };
     if (arguments_.config_sweep != "all") std::erase_if(specs, is_portable);
     return specs;

@@ -65,9 +65,7 @@ std::string PlanFacts::to_string() const {
   return fmt::format("{}.{}{}", octet::to_string(kind), octet::to_string(layout), print_items(plan_items(), *this));
 }
 
-Recipe PlanFacts::x_recipe() const noexcept {
-  return x ? *x : make_recipe(DType::e4m3, granularity_of(recipe, false));
-}
+Recipe PlanFacts::x_recipe() const noexcept { return x ? *x : make_recipe(DType::e4m3, granularity_of(recipe, false)); }
 Recipe PlanFacts::weight_recipe() const noexcept {
   return weights ? *weights : make_recipe(DType::e4m3, granularity_of(recipe, true));
 }

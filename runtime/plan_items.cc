@@ -5,10 +5,8 @@
 namespace octet {
 namespace {
 
-constexpr Word<Preset> kPresets[] = {{"block_fp8", Preset::block_fp8},
-                                     {"tensor", Preset::tensor},
-                                     {"row", Preset::row},
-                                     {"mxfp8", Preset::mxfp8}};
+constexpr Word<Preset> kPresets[] = {
+    {"block_fp8", Preset::block_fp8}, {"tensor", Preset::tensor}, {"row", Preset::row}, {"mxfp8", Preset::mxfp8}};
 
 template <auto Member>
 TextItem<PlanFacts> flag(const char* key) {

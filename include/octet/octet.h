@@ -6,6 +6,7 @@
 #include "octet/explain.h"
 #include "octet/layout.h"
 #include "octet/model.h"
+#include "octet/plan.h"
 #include "octet/plan_facts.h"
 #include "octet/problem.h"
 #include "octet/recipe.h"

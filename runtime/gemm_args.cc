@@ -28,22 +28,6 @@ std::int64_t stride_of(const Problem& problem, const char* name, std::int64_t gi
   return given;
 }
 
-// Scales along rows are read 16 bytes at a time or through tensor maps.
-int alignment_of_scales(const OperandLayout& layout) {
-  switch (layout.scales) {
-    case ScaleLayout::mn_major:
-    case ScaleLayout::col_mn_major:
-    case ScaleLayout::per_row:
-      return 16;
-    case ScaleLayout::mx_compact:
-    case ScaleLayout::mx_32x32:
-    case ScaleLayout::swizzled:
-      return 1;
-    default:
-      return 4;
-  }
-}
-
 void require_tokens(const LoadedKernel& kernel, const char* data, const char* sf, const Operand& operand) {
   require_pointer(kernel, data, operand.data, 16);
   require_pointer(kernel, sf, operand.sf, alignment_of_scales(operand.layout));
@@ -65,6 +49,21 @@ void require_pointers(const LoadedKernel& kernel, const char* name, const Pointe
 }
 
 }  // namespace
+
+int alignment_of_scales(const OperandLayout& layout) {
+  switch (layout.scales) {
+    case ScaleLayout::mn_major:
+    case ScaleLayout::col_mn_major:
+    case ScaleLayout::per_row:
+      return 16;
+    case ScaleLayout::mx_compact:
+    case ScaleLayout::mx_32x32:
+    case ScaleLayout::swizzled:
+      return 1;
+    default:
+      return 4;
+  }
+}
 
 GemmStrides gemm_strides(const Problem& problem, const GemmArgs& args, const InnerExtent& inner) {
   return {

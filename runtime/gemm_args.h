@@ -21,6 +21,9 @@ GemmStrides gemm_strides(const Problem& problem, const GemmArgs& args, const Inn
 void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows,
                             const InnerExtent& inner);
 
+// In bytes, of an operand's scales: those along rows are read 16 bytes at a time or through tensor maps.
+int alignment_of_scales(const OperandLayout& layout);
+
 // Persistent blocks that a launch may have at a time: all that are resident, or with max_sms as many as it says, since
 // nothing keeps several of them on one multiprocessor.
 std::int64_t usable_blocks(const LoadedKernel& kernel, const GemmArgs& args);

@@ -8,6 +8,7 @@
 #include "octet/model.h"
 #include "octet/plan.h"
 #include "octet/plan_facts.h"
+#include "octet/plan_run.h"
 #include "octet/problem.h"
 #include "octet/recipe.h"
 #include "octet/reference.h"

@@ -11,8 +11,6 @@
 namespace octet {
 namespace {
 
-constexpr std::int64_t kMaxRowLength = 2147483135;  // of columnwise operands: TMA coordinates are 32-bit
-
 [[noreturn]] void refuse(const Problem& problem, const std::string& what) {
   throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", problem.to_string(), what));
 }

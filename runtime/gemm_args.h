@@ -9,6 +9,8 @@
 
 namespace octet {
 
+inline constexpr std::int64_t kMaxRowLength = 2147483135;  // of columnwise operands: TMA coordinates are 32-bit
+
 // Elements from one row to the next, with what 0 stands for filled in.
 struct GemmStrides {
   std::int64_t a, b, d;

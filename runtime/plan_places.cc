@@ -28,6 +28,13 @@ void require_capacity(const Plan& plan, std::int64_t capacity) {
   if (capacity < 0 || capacity > kMostRows) {
     refuse(plan, fmt::format("capacity is {}; it must be in [0, {}]", capacity, kMostRows));
   }
+  // What a forward writes along columns a wgrad could not read any more.
+  const std::int64_t row_length = round_up(capacity, 128) + 128 * facts.groups;
+  if (!facts.inference && row_length > kMaxRowLength) {
+    refuse(plan,
+           fmt::format("capacity is {}: with each group in whole 128 rows, more than {}; split the call by groups",
+                       capacity, kMaxRowLength));
+  }
 }
 
 void* block_of(const PlanMemory& memory, PlanRole role) {

@@ -1,4 +1,6 @@
 // Whole plans on the GPU against the reference executor, which tests/golden/plans.txt proves.
+#include <fmt/format.h>
+
 #include "tests/gpu/plan_case.h"
 #include "tests/support/catch.h"
 
@@ -55,6 +57,26 @@ TEST_CASE_METHOD(GpuTest, "plan: weights by pointer are near the reference", "[p
     const std::string line = std::string("mlp.packed g4 h272 i144 act=swiglu w=pointers +acc") + recipe;
     CAPTURE(line);
     REQUIRE(plan_fault(line, kRagged, 189) == "");
+  }
+}
+
+TEST_CASE_METHOD(GpuTest, "producer-consumer-pairs: plans of block scales in every layout", "[plan][named]") {
+  for (const char* x : {"1x128", "1x128@k_major"}) {
+    for (const char* weights : {"1x128", "1x128@k_major", "128x128", "128x128@block2d_t"}) {
+      const auto line = fmt::format("linear.packed g4 n144 k272 x=e4m3:{} weights=e4m3:{} dy=e5m2:{}", x, weights, x);
+      CAPTURE(line);
+      REQUIRE(plan_fault(line, kRagged, 189) == "");
+    }
+  }
+}
+
+TEST_CASE_METHOD(GpuTest, "producer-consumer-pairs: plans of MX scales in every layout", "[plan][named]") {
+  for (const char* x : {"1x32", "1x32@swizzled"}) {
+    for (const char* weights : {"1x32", "1x32@swizzled", "32x32"}) {
+      const auto line = fmt::format("linear.packed g4 n144 k272 x=e4m3:{} weights=e4m3:{} dy=e5m2:{}", x, weights, x);
+      CAPTURE(line);
+      REQUIRE(plan_fault(line, kRagged, 189) == "");
+    }
   }
 }
 

@@ -203,10 +203,27 @@ TEST_CASE("plan: weight gradients made later are those made at once", "[plan]") 
   }
 }
 
+TEST_CASE("plan: a capacity whose columns no wgrad could read is refused by the forward already", "[plan]") {
+  const std::int32_t sizes[8] = {};
+  LinearTensors tensors;
+  tensors.rows = {sizes, 2147482624, 0};
+  const auto refused = [&](const char* line) -> std::string {
+    try {
+      reference::run(make_plan(PlanFacts::parse(line)), PlanPass::forward, tensors);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refused("linear.packed g8 n64 k64").find("more than 2147483135; split the call by groups") !=
+        std::string::npos);
+  CHECK(refused("linear.packed g8 n64 k64 +inference").find("x is null") != std::string::npos);
+}
+
 TEST_CASE("plan: a buffer that is missing is named before anything is written", "[plan]") {
   const Plan plan = make_plan(PlanFacts::parse("linear.packed g2 n64 k64"));
   const std::int32_t sizes[2] = {1, 2}, negative[2] = {1, -2}, many[2] = {3, 2};
-  std::vector<char> memory(1 << 20), x(4 * 64 * 2), y(4 * 64 * 2);
+  std::vector<char> memory(1 << 20), x(512), y(512);  // 4 rows of 64
   const auto message_of = [&](const auto& change) -> std::string {
     LinearTensors tensors;
     tensors.rows = {sizes, 4, 0};

@@ -40,7 +40,8 @@ std::atomic<long> launched{0};
 // Counts from now on. The hook is in the library.
 void count_launches() {
   Driver::get();
-  auto* hook = static_cast<void (**)(const char*, const void*)>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "octet_on_launch"));
+  auto* hook =
+      static_cast<void (**)(const char*, const void*)>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "octet_on_launch"));
   REQUIRE(hook != nullptr);
   *hook = [](const char*, const void*) { ++launched; };
 }

@@ -11,8 +11,6 @@
 namespace octet {
 namespace {
 
-constexpr std::int64_t kMaxRowLength = 2147483135;  // of columnwise operands: TMA coordinates are 32-bit
-
 [[noreturn]] void refuse(const Problem& problem, const std::string& what) {
   throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", problem.to_string(), what));
 }
@@ -26,22 +24,6 @@ std::int64_t stride_of(const Problem& problem, const char* name, std::int64_t gi
     refuse(problem, fmt::format("{} is {}: rows must start at multiples of 16 bytes", name, given));
   }
   return given;
-}
-
-// Scales along rows are read 16 bytes at a time or through tensor maps.
-int alignment_of_scales(const OperandLayout& layout) {
-  switch (layout.scales) {
-    case ScaleLayout::mn_major:
-    case ScaleLayout::col_mn_major:
-    case ScaleLayout::per_row:
-      return 16;
-    case ScaleLayout::mx_compact:
-    case ScaleLayout::mx_32x32:
-    case ScaleLayout::swizzled:
-      return 1;
-    default:
-      return 4;
-  }
 }
 
 void require_tokens(const LoadedKernel& kernel, const char* data, const char* sf, const Operand& operand) {
@@ -65,6 +47,21 @@ void require_pointers(const LoadedKernel& kernel, const char* name, const Pointe
 }
 
 }  // namespace
+
+int alignment_of_scales(const OperandLayout& layout) {
+  switch (layout.scales) {
+    case ScaleLayout::mn_major:
+    case ScaleLayout::col_mn_major:
+    case ScaleLayout::per_row:
+      return 16;
+    case ScaleLayout::mx_compact:
+    case ScaleLayout::mx_32x32:
+    case ScaleLayout::swizzled:
+      return 1;
+    default:
+      return 4;
+  }
+}
 
 GemmStrides gemm_strides(const Problem& problem, const GemmArgs& args, const InnerExtent& inner) {
   return {

@@ -9,6 +9,8 @@
 
 namespace octet {
 
+inline constexpr std::int64_t kMaxRowLength = 2147483135;  // of columnwise operands: TMA coordinates are 32-bit
+
 // Elements from one row to the next, with what 0 stands for filled in.
 struct GemmStrides {
   std::int64_t a, b, d;
@@ -20,6 +22,9 @@ GemmStrides gemm_strides(const Problem& problem, const GemmArgs& args, const Inn
 // the buffers of tokens, which `inner` is made from.
 void require_gemm_arguments(const LoadedKernel& kernel, const GemmArgs& args, std::int64_t rows,
                             const InnerExtent& inner);
+
+// In bytes, of an operand's scales: those along rows are read 16 bytes at a time or through tensor maps.
+int alignment_of_scales(const OperandLayout& layout);
 
 // Persistent blocks that a launch may have at a time: all that are resident, or with max_sms as many as it says, since
 // nothing keeps several of them on one multiprocessor.

@@ -1,11 +1,10 @@
 #include "octet/problem.h"
 
-#include <set>
 #include <type_traits>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "runtime/item_makers.h"
 #include "runtime/problem_items.h"
 #include "runtime/words.h"
 
@@ -18,44 +17,7 @@ constexpr Word<Operation> kOperations[] = {{"gemm", Operation::gemm},         {"
                                            {"quantize", Operation::quantize}, {"dequantize", Operation::dequantize},
                                            {"convert", Operation::convert},   {"activation", Operation::activation}};
 
-constexpr Word<Layout> kLayouts[] = {{"packed", Layout::packed},
-                                     {"padded", Layout::padded},
-                                     {"masked", Layout::masked},
-                                     {"uniform", Layout::uniform},
-                                     {"dense", Layout::dense}};
-
 constexpr std::string_view kExample = "gemm.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:128x128 d=bf16";
-constexpr std::string_view kSpaces = " \t\r\n\v\f";
-
-std::vector<std::string_view> split_words(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (std::size_t at = text.find_first_not_of(kSpaces); at != std::string_view::npos;) {
-    const std::size_t end = std::min(text.find_first_of(kSpaces, at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = text.find_first_not_of(kSpaces, end);
-  }
-  return words;
-}
-
-// What an item is looked up by: all of a flag, an operand or option up to its '=', a size up to its first digit.
-std::string_view key_of(std::string_view word) {
-  if (word.front() == '+') return word;
-  const std::size_t equals = word.find('=');
-  if (equals != std::string_view::npos) return word.substr(0, equals + 1);
-  return word.substr(0, word.find_first_of("0123456789"));
-}
-
-const ProblemItem& find_item(std::string_view word) {
-  const std::string_view key = key_of(word);
-  std::vector<std::string_view> known;
-  for (const ProblemItem& item : problem_items()) {
-    if (key == item.key) return item;
-    known.emplace_back(item.key);
-  }
-  throw Error(ErrorCode::invalid_problem,
-              fmt::format("unknown item {}; did you mean {}? known: {}", quoted(word),
-                          form_of(nearest_word(key.empty() ? word : key, known)), fmt::join(known, " ")));
-}
 
 void parse_head(std::string_view word, Problem& problem) {
   const std::size_t dot = word.find('.');
@@ -65,14 +27,6 @@ void parse_head(std::string_view word, Problem& problem) {
                 fmt::format("{} has no layout; write <operation>.<layout>, for example {}.packed", quoted(word), word));
   }
   problem.layout = value_of(kLayouts, "layout", word.substr(dot + 1));
-}
-
-void parse_item(std::string_view word, const ProblemItem& item, Problem& problem) {
-  try {
-    item.parse(word.substr(std::string_view(item.key).size()), problem);
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("item {}: {}", quoted(word), error.what()));
-  }
 }
 
 // A mixer in the manner of a multiplicative hash: every input bit reaches the high and the low bits.
@@ -104,25 +58,12 @@ Problem Problem::parse(std::string_view text) {
   }
   Problem problem;
   parse_head(words[0], problem);
-  std::set<const ProblemItem*> seen;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const ProblemItem& item = find_item(words[i]);
-    if (!seen.insert(&item).second) {
-      throw Error(ErrorCode::invalid_problem,
-                  fmt::format("item {}: {} is given twice; keep one of them", quoted(words[i]), item.form));
-    }
-    parse_item(words[i], item, problem);
-  }
+  parse_items(words, problem_items(), problem);
   return problem;
 }
 
 std::string Problem::to_string() const {
-  std::string text = fmt::format("{}.{}", octet::to_string(op), octet::to_string(layout));
-  for (const ProblemItem& item : problem_items()) {
-    const std::string value = item.print(*this);
-    if (!value.empty()) text += fmt::format(" {}{}", item.key, item.is_flag() ? "" : value);
-  }
-  return text;
+  return fmt::format("{}.{}{}", octet::to_string(op), octet::to_string(layout), print_items(problem_items(), *this));
 }
 
 bool operator==(const Problem& x, const Problem& y) noexcept {

@@ -14,6 +14,7 @@
 #include "octet/layout.h"
 #include "runtime/gemm_traits.h"
 #include "runtime/integers.h"
+#include "runtime/plan_rules.h"
 #include "runtime/problem_items.h"
 #include "runtime/quantize_traits.h"
 #include "runtime/shared_memory.h"
@@ -1067,6 +1068,8 @@ std::vector<RuleDescription> rule_descriptions() {
   for (const Rule& rule : kRules) {
     descriptions.push_back({rule.id, rule.scope == Scope::problem ? "problem" : "config", rule.why});
   }
+  const std::vector<RuleDescription> of_plans = plan_rule_descriptions();
+  descriptions.insert(descriptions.end(), of_plans.begin(), of_plans.end());
   return descriptions;
 }
 

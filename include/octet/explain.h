@@ -59,7 +59,7 @@ OCTET_API std::vector<Spec> variants(const Problem& problem, std::int64_t max_m,
 // The rule table, for `octet rules` and the docs page.
 struct OCTET_API RuleDescription {
   std::string id;     // "gemm.k-multiple-of-16"
-  std::string scope;  // "problem" or "config"
+  std::string scope;  // "problem", "config" or "plan"
   std::string why;    // one line
 };
 OCTET_API std::vector<RuleDescription> rule_descriptions();

@@ -53,8 +53,8 @@ def torch_activation(name, a, b):
         return torch_activation(GATE_OF[name], a, None) * b
     if name == "glu":
         return torch.sigmoid(a) * b
-    if name == "clamped_swiglu":  # as gpt-oss writes it
-        gate, up = a.clamp(max=7.0), b.clamp(min=-7.0, max=7.0)
+    if name == "clamped_swiglu":  # as gpt-oss writes it; clamp's gradient at the limit itself differs between PyTorches
+        gate, up = torch.where(a > 7, 7.0, a), torch.where(b.abs() > 7, b.detach().sign() * 7, b)
         return (up + 1) * (gate * torch.sigmoid(1.702 * gate))
     if name == "situ_glu":
         return 4 * torch.tanh(a / 4) * torch.sigmoid(a) * (25 * torch.tanh(b / 25))

@@ -13,6 +13,7 @@ from fractions import Fraction
 import activations
 import gemms
 import numpy as np
+import plans
 from layouts import (Groups, block_amax, canaries, columnwise_data, columnwise_scales, padded, rowwise_data,
                      rowwise_scales, spread)
 
@@ -325,6 +326,9 @@ def main():
     about = "case: capacity, group sizes, alpha, beta, problem; then of each group: weighted sum of D and of the "
     about += "magnitudes; of elements: i in the group, j, D, magnitude"
     casts.write(directory, "gemms.txt", about, gemms.lines(random_values, quantize_group, casts))
+    about = "case: capacity, group sizes, plan; then of each group each output: its name, weighted sum of its elements and "
+    about += "of their magnitudes; of elements: place in the group's part, value"
+    casts.write(directory, "plans.txt", about, plans.lines(random_values, TYPES, quantize_group, casts))
     casts.write(directory, "gradients.txt", "problem, then what it reads and writes", activations.gradient_lines(casts))
 
 

@@ -5,6 +5,7 @@
 #define __CUDA_API_VERSION_INTERNAL  // symbols by their own names, not by the header's macros
 #include <cuda.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +19,7 @@
 namespace {
 
 thread_local CUcontext current = nullptr;
+std::atomic<bool> capturing{false};
 
 // Any value that is not null.
 template <typename Handle>
@@ -88,13 +90,13 @@ ACCEPT cuCtxSynchronize() { OK; }
 
 ACCEPT cuStreamGetCtx(CUstream, CUcontext* context) { return give(context), CUDA_SUCCESS; }
 ACCEPT cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
-  return *status = CU_STREAM_CAPTURE_STATUS_NONE, CUDA_SUCCESS;
+  return *status = capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE, CUDA_SUCCESS;
 }
 ACCEPT cuStreamCreate(CUstream* stream, unsigned) { return give(stream), CUDA_SUCCESS; }
 ACCEPT cuStreamDestroy_v2(CUstream) { OK; }
 ACCEPT cuStreamSynchronize(CUstream) { OK; }
-ACCEPT cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode) { OK; }
-ACCEPT cuStreamEndCapture(CUstream, CUgraph* graph) { return give(graph), CUDA_SUCCESS; }
+ACCEPT cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode) { return capturing = true, CUDA_SUCCESS; }
+ACCEPT cuStreamEndCapture(CUstream, CUgraph* graph) { return capturing = false, give(graph), CUDA_SUCCESS; }
 ACCEPT cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode*) { OK; }
 
 ACCEPT cuLibraryLoadData(CUlibrary* library, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*, void**,

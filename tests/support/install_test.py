@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""install_test.py CMAKE BUILD CXX: installs BUILD into a scratch folder and lets a program of its own link both libraries."""
+"""install_test.py CMAKE BUILD CXX: installs BUILD into a scratch folder and lets other programs link it."""
 
 import pathlib
 import subprocess
@@ -52,6 +52,10 @@ def main():
         run(cmake, "--build", consumer / "build")
         names = {run(consumer / "build" / f"with_{library}") for library in ("octet", "octet_static")}
         assert len(names) == 1 and names.pop().startswith("gemm_packed_g8_n512_k576"), names
+        example = pathlib.Path(__file__).resolve().parents[2] / "examples" / "plan"
+        run(cmake, "-S", example, "-B", consumer / "plan", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={cxx}")
+        run(cmake, "--build", consumer / "plan")
+        assert "mean magnitude: y " in run(consumer / "plan" / "plan")
         assert "gemm" in run(prefix / "bin/octet", "rules")
         for file in prefix.rglob("*.cmake"):
             assert str(pathlib.Path(build).resolve()) not in file.read_text(), f"{file} leads back to the build folder"

@@ -350,7 +350,7 @@ TEST_CASE("rule ids are unique words") {
     INFO(rule.id);
     CHECK(ids.insert(rule.id).second);
     CHECK(rule.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-") == std::string::npos);
-    CHECK((rule.scope == "problem" || rule.scope == "config"));
+    CHECK((rule.scope == "problem" || rule.scope == "config" || rule.scope == "plan"));
   }
 }
 

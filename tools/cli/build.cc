@@ -178,7 +178,7 @@ void print_document(const Request& request, const Options& options, const Summar
 
 int build(const Request& request) {
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<Wanted> wanted = requested_problems(request.what);
+  const std::vector<Wanted> wanted = requested_problems(request.what, request.target.facts());
   const std::vector<Spec> specs = requested_specs(wanted, request.what, request.target.facts());
   const Options options = options_of(request);
   if (!request.dry_run) require_writable_cache(options.cache_dir);
@@ -198,8 +198,9 @@ int build(const Request& request) {
 }
 
 void add_what(CLI::App& command, BuildRequest& what) {
-  command.add_option("problems", what.problems, "Problems, each in quotes");
-  command.add_option("--from", what.from, "File of problems, one a line; - reads standard input");
+  command.add_option("problems", what.problems, "Problems or plans, each in quotes");
+  command.add_option("--plan", what.plans, "All kernels of a plan, in quotes; may be given again");
+  command.add_option("--from", what.from, "File of problems and plans, one a line; - reads standard input");
   CLI::Option* model = command.add_option("--hf-config", what.hf_config, "A model's config.json");
   require_whole(command.add_option("--ep", what.ep, "Devices that share the experts of the model"), 1)
       ->needs(model)

@@ -10,6 +10,7 @@
 #include "octet/error.h"
 #include "octet/explain.h"
 #include "octet/model.h"
+#include "octet/plan.h"
 #include "tools/cli/choice.h"
 
 namespace octet::cli {
@@ -31,30 +32,41 @@ auto told_of(const std::string& origin, const Job& job) {
   }
 }
 
+void add_plan(std::vector<Wanted>& wanted, const std::string& text, const DeviceFacts& facts,
+              const std::string& origin) {
+  for (const Problem& problem : problems_of(make_plan(PlanFacts::parse(text), facts))) add(wanted, problem, origin);
+}
+
+void add_text(std::vector<Wanted>& wanted, const std::string& text, const DeviceFacts& facts,
+              const std::string& origin) {
+  if (is_plan_text(text)) return add_plan(wanted, text, facts, origin);
+  add(wanted, Problem::parse(text), origin);
+}
+
 std::string trimmed(const std::string& line) {
   const std::string text = line.substr(0, line.find('#'));
   const std::size_t first = text.find_first_not_of(" \t\r");
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-void add_lines(std::vector<Wanted>& wanted, std::istream& stream, const std::string& name) {
+void add_lines(std::vector<Wanted>& wanted, std::istream& stream, const DeviceFacts& facts, const std::string& name) {
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
     const std::string text = trimmed(line);
     if (text.empty()) continue;
     const std::string origin = fmt::format("{}:{}", name, number);
-    add(wanted, told_of(origin, [&] { return Problem::parse(text); }), origin);
+    told_of(origin, [&] { add_text(wanted, text, facts, origin); });
   }
   if (stream.bad()) throw Error(ErrorCode::invalid_argument, fmt::format("{}: cannot be read", name));
 }
 
-void add_file(std::vector<Wanted>& wanted, const std::string& path) {
-  if (path == "-") return add_lines(wanted, std::cin, "standard input");
+void add_file(std::vector<Wanted>& wanted, const std::string& path, const DeviceFacts& facts) {
+  if (path == "-") return add_lines(wanted, std::cin, facts, "standard input");
   std::ifstream stream(path);
   if (!stream) {
     throw Error(ErrorCode::invalid_argument, fmt::format("{}: cannot be read; give a file of problems", path));
   }
-  add_lines(wanted, stream, path);
+  add_lines(wanted, stream, facts, path);
 }
 
 void add_model(std::vector<Wanted>& wanted, const std::string& path, const Parallelism& parallelism) {
@@ -72,13 +84,15 @@ std::vector<Spec> specs_of(const Problem& problem, const BuildRequest& request, 
 
 }  // namespace
 
-std::vector<Wanted> requested_problems(const BuildRequest& request) {
+std::vector<Wanted> requested_problems(const BuildRequest& request, const DeviceFacts& facts) {
   std::vector<Wanted> wanted;
-  for (const std::string& text : request.problems) add(wanted, Problem::parse(text), "");
-  if (!request.from.empty()) add_file(wanted, request.from);
+  for (const std::string& text : request.problems) add_text(wanted, text, facts, "");
+  for (const std::string& text : request.plans) add_plan(wanted, text, facts, "");
+  if (!request.from.empty()) add_file(wanted, request.from, facts);
   if (!request.hf_config.empty()) add_model(wanted, request.hf_config, {request.ep, request.tp});
   if (wanted.empty()) {
-    throw Error(ErrorCode::invalid_argument, "build: nothing to build; give problems, --from FILE or --hf-config FILE");
+    throw Error(ErrorCode::invalid_argument,
+                "build: nothing to build; give problems, --plan PLAN, --from FILE or --hf-config FILE");
   }
   return wanted;
 }

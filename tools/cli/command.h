@@ -21,6 +21,7 @@ using Action = std::function<int()>;
 void add_build(CLI::App& app, Action& action);
 void add_cache(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
+void add_plan(CLI::App& app, Action& action);
 void add_rules(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);

@@ -95,6 +95,7 @@ int main(int argc, char** argv) {
   add_show(app, action);
   add_explain(app, action);
   add_variants(app, action);
+  add_plan(app, action);
   add_rules(app, action);
   add_cache(app, action);
   try {

@@ -15,6 +15,7 @@
 #include "tests/gpu/bench/empty_kernel.h"
 #include "tests/gpu/bench/gemm_run.h"
 #include "tests/gpu/bench/host.h"
+#include "tests/gpu/bench/plan.h"
 #include "tests/gpu/bench/quantize.h"
 #include "tests/gpu/parallel.h"
 
@@ -112,6 +113,7 @@ class Bench {
     const Yardsticks before = measure_yardsticks(timer_, operands_);
     run_gemms(report);
     run_quantize(report);
+    run_plans(report);
     if (!arguments_.config_sweep.empty()) run_sweep(report);
     report.host = measure_host(runtime_);
     // The chip is hotter now than it was: the rows lie between the two.
@@ -201,6 +203,21 @@ class Bench {
       std::vector<Row> rounds;
       for (int round = 0; round < rounds_to_run(); ++round) {
         rounds.push_back(bench.measure(benchmark, kernel));
+        say(rounds.back());
+      }
+      report.rows.push_back(typical(rounds));
+    }
+  }
+
+  void run_plans(Report& report) {
+    std::vector<PlanBenchmark> wanted = plan_benchmarks();
+    std::erase_if(wanted, [&](const PlanBenchmark& one) { return !arguments_.wants("mlp", one.line); });
+    test::parallel_for(
+        wanted.size(), [&](std::size_t i) { prepare(wanted[i], runtime_); }, 8);
+    for (const PlanBenchmark& benchmark : wanted) {
+      std::vector<Row> rounds;
+      for (int round = 0; round < rounds_to_run(); ++round) {
+        rounds.push_back(octet::bench::measure(benchmark, runtime_, operands_, timer_));
         say(rounds.back());
       }
       report.rows.push_back(typical(rounds));

@@ -11,8 +11,8 @@
 namespace octet::bench {
 
 struct Row {
-  std::string table;  // "packed", "masked", "wgrad", "dense", "recipes", "quantize"
-  std::string name;   // the problem line
+  std::string table;  // "packed", "masked", "wgrad", "dense", "recipes", "quantize", "mlp"
+  std::string name;   // the problem line, or the plan's
   std::string config;
   std::int64_t g = 0;
   std::optional<std::int64_t> m, n;  // m: expected rows per group; not of wgrad

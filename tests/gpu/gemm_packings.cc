@@ -97,7 +97,10 @@ class HostArrays {
   }
 
  private:
-  std::vector<const void*> copy(const Pointers& from) const { return {from.host, from.host + groups_}; }
+  // Parentheses: in braces the two ends of the array would be its elements.
+  std::vector<const void*> copy(const Pointers& from) const {
+    return std::vector<const void*>(from.host, from.host + groups_);
+  }
   GemmArgs with(const Pointers& matrices, const Pointers& scales) const {
     GemmArgs args = good_;
     if (wgrad_) {

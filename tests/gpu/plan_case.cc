@@ -9,7 +9,9 @@
 namespace octet::test {
 namespace {
 
-constexpr double kBound = 2e-2;
+// Of a group's relative error against the reference, whose intermediate results may be one bf16 apart, which then and
+// again moves an FP8 element by a whole step: a sixteenth of e4m3, an eighth of e5m2.
+constexpr double kBound = 2e-2, kBoundE5m2 = 4e-2;
 
 // A group's part of an output, as elements [begin, end) of one tensor.
 struct Part {
@@ -202,7 +204,7 @@ std::string plan_fault(const std::string& line, const std::vector<std::int64_t>&
   const PlanData data(line, sizes, capacity);
   const DevicePlan device(data);
   device.run();
-  return plan_fault(expected(data), device, kBound);
+  return plan_fault(expected(data), device, line.find("e5m2") == std::string::npos ? kBound : kBoundE5m2);
 }
 
 }  // namespace octet::test

@@ -265,11 +265,19 @@ TEST_CASE_METHOD(GpuTest, "C06: graphs of a wgrad and of a masked GEMM in turn w
 
 TEST_CASE_METHOD(GpuTest, "C07: a programmatic launch sees what the kernel before it wrote") {
   INFO(random.note());
-  for (const char* line : {"gemm.packed g4 n576 k512 a=e4m3:1x128 b=e4m3:128x128 d=bf16",
-                           "gemm.packed g4 n264 k400 a=e4m3:1x32 b=e4m3:1x32 d=bf16"}) {
-    CAPTURE(line);
-    const FamilyCase gemm_case = family_case(line, {100, 0, 129, 300}, 9, random);
-    const Gemm gemm = runtime().prepare_gemm(gemm_case.problem, {0, 0});
+  struct Row {
+    const char* line;
+    bool no_workspace;
+    std::int64_t workspace;  // bytes of a row
+  };
+  // MXFP8 with its pass, and directly.
+  for (const Row& row : {Row{"gemm.packed g4 n576 k512 a=e4m3:1x128 b=e4m3:128x128 d=bf16", false, 0},
+                         Row{"gemm.packed g4 n520 k1040 a=e4m3:1x32 b=e4m3:1x32 d=bf16", false, 2 * 1152},
+                         Row{"gemm.packed g4 n520 k1040 a=e4m3:1x32 b=e4m3:1x32 d=bf16", true, 0}}) {
+    CAPTURE(row.line, row.no_workspace);
+    const FamilyCase gemm_case = family_case(row.line, {100, 0, 129, 300}, 9, random);
+    const Gemm gemm = runtime().prepare_gemm(gemm_case.problem, {0, 0, row.no_workspace});
+    REQUIRE(gemm.workspace_bytes(256) == static_cast<std::size_t>(256 * row.workspace));
     const Problem producer = a_producer(gemm_case.problem);
     const QuantizeCase tokens = ordinary_case(producer, {100, 0, 129, 300}, 9, random);
     const Quantize quantize = runtime().prepare_quantize(producer);

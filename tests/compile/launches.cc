@@ -1,7 +1,9 @@
-// What the launch of a GEMM by pointer hands to the driver: which kernels, with which parameters. In a child process
-// whose libcuda accepts every call and computes nothing (tests/support/accepting_libcuda.cc).
+// What the launch of a GEMM hands to the driver, by pointer and without a workspace: which kernels, with which
+// parameters. In a child process whose libcuda accepts every call and computes nothing
+// (tests/support/accepting_libcuda.cc).
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -23,6 +25,7 @@ using octet::Problem;
 using octet::Spec;
 using octet::abi::GemmParams;
 using octet::abi::MapParams;
+using octet::abi::MxGemmParams;
 using octet::abi::PortableGemmParams;
 
 // Addresses that nothing is read from, each its own.
@@ -43,6 +46,27 @@ void note(const char* kernel, const void* parameters) {
   Launch& launch = launches.emplace_back(Launch{kernel, {}});
   const auto* bytes = static_cast<const unsigned char*>(parameters);
   launch.parameters.assign(bytes, bytes + (launch.is_pass() ? sizeof(MapParams) : parameter_bytes));
+}
+
+// Launches of this runtime's kernels are noted from now on. `bytes`: of the parameters of the kernel under test.
+octet::Runtime& noted_runtime(std::size_t bytes) {
+  auto* hook =
+      reinterpret_cast<void (**)(const char*, const void*)>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "octet_on_launch"));
+  REQUIRE(hook != nullptr);
+  *hook = note;
+  parameter_bytes = bytes;
+  static octet::Runtime runtime(octet::test::memory_only());
+  return runtime;
+}
+
+template <typename Call>
+bool says_workspace_is_null(Call&& call) {
+  try {
+    call();
+  } catch (const octet::Error& error) {
+    return launches.empty() && std::string(error.what()).find("workspace is null") != std::string::npos;
+  }
+  return false;
 }
 
 template <typename Value>
@@ -71,14 +95,8 @@ class ByPointer {
  public:
   ByPointer(const std::string& line, std::size_t bytes, bool portable = false, bool swapped = false)
       : problem_(Problem::parse(line + " w=pointers")) {
-    auto* hook = reinterpret_cast<void (**)(const char*, const void*)>(
-        dlsym(dlopen("libcuda.so.1", RTLD_NOW), "octet_on_launch"));
-    REQUIRE(hook != nullptr);
-    *hook = note;
-    static octet::Runtime runtime(octet::test::memory_only());
-    gemm_ = runtime.prepare_gemm(spec_of(problem_, portable, swapped), 0);
+    gemm_ = noted_runtime(bytes).prepare_gemm(spec_of(problem_, portable, swapped), 0);
     wgrad_ = problem_.op == octet::Operation::wgrad;
-    parameter_bytes = bytes;
     point_at(0);
   }
   void point_at(std::uintptr_t first) {
@@ -141,12 +159,7 @@ class ByPointer {
     return config != nullptr && config->swapped;
   }
   bool refuses_null_workspace(bool matrices_on_device, bool scales_on_device) const {
-    try {
-      launch(matrices_on_device, scales_on_device, nullptr);
-    } catch (const octet::Error& error) {
-      return launches.empty() && std::string(error.what()).find("workspace is null") != std::string::npos;
-    }
-    return false;
+    return says_workspace_is_null([&] { launch(matrices_on_device, scales_on_device, nullptr); });
   }
   const Gemm& gemm() const { return gemm_; }
   const std::vector<const void*>& matrix_addresses() const { return matrices_; }
@@ -163,6 +176,15 @@ class ByPointer {
   bool wgrad_ = false;
   std::vector<const void*> matrices_, scales_;
 };
+
+void run_children(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const octet::test::Finished child = octet::test::run_test_case(
+        "launches: child: " + name, "LD_LIBRARY_PATH=\"" OCTET_BINARY_DIR "/tests/accepting:$LD_LIBRARY_PATH\"");
+    INFO(child.output);
+    CHECK(child.exit_code == 0);
+  }
+}
 
 const std::string kBlocks = " n64 k128 a=e4m3:1x128 b=e4m3:128x128 d=bf16";
 const std::string kVectors = " n64 k128 a=e4m3:1x128 b=e4m3:1x128 d=bf16";
@@ -261,14 +283,51 @@ TEST_CASE("launches: child: the portable kernel", "[.child]") {
   CHECK(value_at<const void*>(made[0], 128 + 8 * 7) == wgrad.matrix_addresses()[7]);
 }
 
+TEST_CASE("launches: child: MXFP8 with and without a workspace", "[.child]") {
+  octet::Runtime& runtime = noted_runtime(sizeof(MxGemmParams));
+  const Problem problem = Problem::parse("gemm.packed g2 n8192 k8192 a=e4m3:1x32 b=e4m3:1x32 d=bf16");
+  constexpr octet::Hints kSome{8192, 0, false}, kNone{8192, 0, true};
+  const Gemm with = runtime.prepare_gemm(problem, kSome), without = runtime.prepare_gemm(problem, kNone);
+  CHECK(with.workspace_bytes(256) > 0);
+  CHECK(without.workspace_bytes(256) == 0);
+  // Both are warm now, each for its own hint.
+  CHECK(runtime.prepare_gemm(problem, kSome).spec() == with.spec());
+  CHECK(runtime.prepare_gemm(problem, kNone).spec() == without.spec());
+
+  const auto launch = [](const Gemm& gemm, const void* workspace) {
+    GemmArgs args;
+    args.a = {address(kOthers), address(kOthers + 1), gemm.a_layout()};
+    args.b = {address(kOthers + 2), address(kOthers + 3), gemm.b_layout()};
+    args.splits = address(kOthers + 4);
+    args.d = const_cast<void*>(address(kOthers + 5));
+    args.capacity = 256;
+    args.workspace = const_cast<void*>(workspace);
+    launches.clear();
+    gemm.launch(args, nullptr);
+    return launches;
+  };
+  CHECK(says_workspace_is_null([&] { launch(with, nullptr); }));
+  std::vector<Launch> made = launch(with, address(kLater));
+  REQUIRE(made.size() == 2);
+  CHECK(made[0].kernel == with.spec().name() + "_dequantize");
+  CHECK(made[1].kernel == with.spec().name());
+  // The kernel reads A as bf16 where the pass leaves it.
+  CHECK(params_of<MxGemmParams>(made[0]).a_wide == address(kLater));
+  CHECK(value_at<const void*>(made[1], offsetof(MxGemmParams, right)) == address(kLater));
+
+  made = launch(without, nullptr);
+  REQUIRE(made.size() == 1);
+  CHECK(made[0].kernel == without.spec().name());
+  CHECK(params_of<MxGemmParams>(made[0]).a_wide == nullptr);
+  CHECK(value_at<const void*>(made[0], offsetof(MxGemmParams, right)) == address(kOthers));
+}
+
+TEST_CASE("launches: the hint for no workspace is part of what is warm, and its kernel is launched alone") {
+  if (octet::test::has_nvrtc()) run_children({"MXFP8 with and without a workspace"});
+}
+
 TEST_CASE("launches: pointers on the host lie behind the parameters where they fit, else a pass makes tables of them") {
   if (!octet::test::has_nvrtc()) return;
-  for (const char* name : {"tables behind the parameters", "a pass where tables do not fit", "arrays on the device",
-                           "the portable kernel"}) {
-    const octet::test::Finished child =
-        octet::test::run_test_case(std::string("launches: child: ") + name,
-                                   "LD_LIBRARY_PATH=\"" OCTET_BINARY_DIR "/tests/accepting:$LD_LIBRARY_PATH\"");
-    INFO(child.output);
-    CHECK(child.exit_code == 0);
-  }
+  run_children({"tables behind the parameters", "a pass where tables do not fit", "arrays on the device",
+                "the portable kernel"});
 }

@@ -91,6 +91,7 @@ __device__ __forceinline__ void skip_tile(SharedStorage& shared, const MathThrea
                                           RingPosition<config::kStages>& position) {
   for (i32 block = 0; block < 2 * blocks; ++block) {
     shared.ring.wait_full(position.stage, position.parity);
+    __syncwarp();  // no lane may still wait when the stage goes round
     release_stage(shared, thread, position.stage);
     position.advance();
   }

@@ -247,7 +247,11 @@ TEST_CASE("plan: a buffer that is missing is named before anything is written", 
   CHECK(names(message_of([](LinearTensors& t) { t.y = nullptr; }), "y is null"));
   CHECK(names(message_of([](LinearTensors& t) { t.memory.saved = nullptr; }), "memory.saved is null"));
   CHECK(names(message_of([](LinearTensors& t) { t.memory.quantized_weights = nullptr; }), "memory.quantized_weights"));
-  CHECK(names(message_of([](LinearTensors& t) { t.rows.splits = nullptr; }), "splits is null"));
+  // As much as any pass needs, whichever noticed.
+  const std::string scratch =
+      "memory.scratch is null; pass " + std::to_string(plan.bytes(PlanRole::scratch, 4)) + " bytes, which is bytes(";
+  CHECK(names(message_of([](LinearTensors& t) { t.memory.scratch = nullptr; }), scratch.c_str()));
+  CHECK(names(message_of([](LinearTensors& t) { t.rows.splits = nullptr; }), "splits is null; pass the groups' sizes"));
   CHECK(names(message_of([](LinearTensors& t) { t.rows.capacity = -1; }), "capacity is -1"));
   CHECK(names(message_of([&](LinearTensors& t) { t.rows.splits = negative; }), "splits[1] is -2"));
   CHECK(names(message_of([&](LinearTensors& t) { t.rows.splits = many; }), "splits[1] is 2: its group would end"));

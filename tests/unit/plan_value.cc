@@ -180,6 +180,28 @@ TEST_CASE("plan: sizes that no text can say are refused by name, those that no k
   CHECK(refusal_of("linear.packed g2147483647 n2147483632 k2147483632").rule == "groups.at-most-1024");
 }
 
+TEST_CASE("plan: bytes are refused for a capacity that no launch takes", "[plan]") {
+  const Plan training = plan_of("linear.packed g8 n64 k64"), inference = plan_of("linear.packed g8 n64 k64 +inference");
+  // up(capacity, 128) + 128 G, the row length of columnwise data, is at most 2^31 - 513.
+  constexpr std::int64_t kMost = 2147482624, kMostTrained = 2147481984;
+  const auto code_of = [](const auto& job) {
+    try {
+      job();
+    } catch (const Error& error) {
+      return std::string(to_string(error.code()));
+    }
+    return std::string();
+  };
+  for (const PlanRole role : {PlanRole::quantized_weights, PlanRole::saved, PlanRole::deferred, PlanRole::scratch}) {
+    CHECK(code_of([&] { training.bytes(role, -1); }) == "invalid_argument");
+    CHECK(code_of([&] { training.bytes(role, kMostTrained + 1); }) == "invalid_argument");
+    CHECK(code_of([&] { training.bytes(role, kMostTrained); }).empty());
+    CHECK(code_of([&] { inference.bytes(role, kMost); }).empty());
+    CHECK(code_of([&] { inference.bytes(role, kMost + 1); }) == "invalid_argument");
+  }
+  CHECK(code_of([&] { training.bytes(buffer_of(training, "x"), -1); }) == "invalid_argument");
+}
+
 TEST_CASE("plan: what no kernel does is refused with the step and its rule", "[plan]") {
   const Refused pair = refusal_of("linear.packed g8 n64 k64 recipe=mxfp8 dy=e4m3:1x128");
   CHECK(pair.rule == "recipe.pair");

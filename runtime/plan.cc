@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "octet/explain.h"
 #include "octet/layout.h"
 #include "runtime/plan_builder.h"
@@ -17,8 +15,6 @@ using A = PlanArgument;
 using P = PlanPass;
 using R = PlanRole;
 using T = PlanTensor;
-
-std::uint32_t bit(bool wanted, Flag flag) { return wanted ? static_cast<std::uint32_t>(flag) : 0u; }
 
 // The gradient of an output: its bias's gradient comes from the same read.
 Problem gradient_quantizer(const PlanBuilder& plan, std::int64_t columns) {

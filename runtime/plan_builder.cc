@@ -1,16 +1,21 @@
 #include "runtime/plan_builder.h"
 
 #include "octet/layout.h"
+#include "runtime/quantize_traits.h"
 
 namespace octet {
 namespace {
-
-std::uint32_t bit(bool wanted, Flag flag) { return wanted ? static_cast<std::uint32_t>(flag) : 0u; }
 
 // A GEMM of columnwise operands knows one name for scales of 1x128 along their rows.
 Recipe columnwise_recipe(Recipe recipe) {
   if (recipe.scale_layout == ScaleLayout::k_major) recipe.scale_layout = ScaleLayout::mn_major;
   return recipe;
+}
+
+// quantize_shape says the same, but multiplies sizes, which no rule has looked at yet.
+std::int64_t written_columns(const Problem& quantizer) {
+  const bool both_halves = quantizer.has(Flag::grad) && is_gated(quantizer.act);
+  return (both_halves ? 2 : 1) * columns_of(quantizer);
 }
 
 OperandLayout layout_of(const Problem& producer, bool columnwise) {
@@ -67,7 +72,7 @@ int PlanBuilder::add_quantized(const std::string& name, PlanRole role, PlanPass 
   buffer.role = role;
   buffer.pass = pass;
   buffer.type = producer.out->type;
-  buffer.columns = quantize_shape(producer, 0).out_columns;
+  buffer.columns = written_columns(producer);
   buffer.producer = producer;
   buffer.columnwise = columnwise;
   buffer.layout = layout_of(producer, columnwise);

@@ -9,6 +9,8 @@
 
 namespace octet {
 
+inline std::uint32_t bit(bool wanted, Flag flag) { return wanted ? static_cast<std::uint32_t>(flag) : 0u; }
+
 // Indices of the copies of a tensor along its rows and along its columns; -1 where there is none.
 struct QuantizedPair {
   int row = -1, col = -1;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "octet/plan.h"
+#include "runtime/plan_memory.h"
 
 namespace octet {
 namespace {
@@ -31,10 +32,6 @@ std::string buffer_id(const PlanBuffer& buffer) {
   return id;
 }
 std::string step_id(const PlanStep& step) { return "s_" + step.name; }
-
-bool is_of_caller(const PlanBuffer& buffer) {
-  return buffer.role == PlanRole::input || buffer.role == PlanRole::weight || buffer.role == PlanRole::output;
-}
 
 // Which step writes each buffer.
 std::vector<const PlanStep*> writers_of(const Plan& plan) {

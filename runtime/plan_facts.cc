@@ -15,6 +15,10 @@ constexpr Word<PlanKind> kKinds[] = {{"mlp", PlanKind::mlp}, {"linear", PlanKind
 constexpr std::string_view kExample = "mlp.packed g8 h7168 i2048 act=swiglu";
 
 void parse_head(std::string_view word, PlanFacts& facts) {
+  if (names_operation(word)) {
+    throw Error(ErrorCode::invalid_problem,
+                fmt::format("{} starts a problem, not a plan; octet explain '...' takes it", quoted(word)));
+  }
   const std::size_t dot = word.find('.');
   facts.kind = value_of(kKinds, "plan", word.substr(0, dot));
   if (dot == std::string_view::npos) {

@@ -17,24 +17,12 @@ namespace {
   throw Error(ErrorCode::invalid_argument, fmt::format("'{}': {}", plan.facts.to_string(), what));
 }
 
-void require_capacity(const Plan& plan, std::int64_t capacity) {
-  constexpr std::int64_t kMostRows = (std::int64_t{1} << 31) - 1024;  // as a launch takes
-  const PlanFacts& facts = plan.facts;
-  if (facts.layout == Layout::masked) {
-    const std::int64_t rows = facts.groups * facts.max_m;
-    if (capacity == rows) return;
+// Masked groups fill their buffer, so only one capacity is theirs.
+void require_capacity_of_call(const Plan& plan, std::int64_t capacity) {
+  const std::int64_t rows = rows_of_tokens(plan.facts, capacity);
+  if (capacity != rows)
     refuse(plan, fmt::format("capacity is {}; masked groups fill their buffer, so pass {}", capacity, rows));
-  }
-  if (capacity < 0 || capacity > kMostRows) {
-    refuse(plan, fmt::format("capacity is {}; it must be in [0, {}]", capacity, kMostRows));
-  }
-  // What a forward writes along columns a wgrad could not read any more.
-  const std::int64_t row_length = round_up(capacity, 128) + 128 * facts.groups;
-  if (!facts.inference && row_length > kMaxRowLength) {
-    refuse(plan,
-           fmt::format("capacity is {}: with each group in whole 128 rows, more than {}; split the call by groups",
-                       capacity, kMaxRowLength));
-  }
+  require_capacity(plan.facts, capacity);
 }
 
 void* block_of(const PlanMemory& memory, PlanRole role) {
@@ -49,8 +37,6 @@ void* block_of(const PlanMemory& memory, PlanRole role) {
       return memory.scratch;
   }
 }
-
-bool is_of_caller(const PlanBuffer& buffer) { return buffer.tensor != PlanTensor::none; }
 
 PlanPlace place_of_weight(const PlanBuffer& buffer, const PlanWeight& weight) {
   PlanPlace place;
@@ -137,9 +123,12 @@ void require_place(const Plan& plan, const PlanBuffer& buffer, const PlanPlace& 
   }
 }
 
-void require_block(const Plan& plan, PlanRole role, const void* block, std::int64_t bytes, bool aligned) {
-  if (bytes == 0) return;
-  if (block == nullptr) refuse(plan, fmt::format("memory.{} is null; pass {} bytes", to_string(role), bytes));
+// Of a block that the pass uses. Another pass may need more of it: the message says what all of them do.
+void require_block(const Plan& plan, PlanRole role, const void* block, std::int64_t capacity, bool aligned) {
+  if (block == nullptr) {
+    refuse(plan, fmt::format("memory.{0} is null; pass {1} bytes, which is bytes(PlanRole::{0}, {2}) of the plan",
+                             to_string(role), plan.bytes(role, capacity), capacity));
+  }
   if (aligned && reinterpret_cast<std::uintptr_t>(block) % kPlanAlignment != 0) {
     refuse(plan, fmt::format("memory.{} is {}, not a multiple of {} bytes", to_string(role), block, kPlanAlignment));
   }
@@ -156,10 +145,15 @@ Used used_buffers(const Plan& plan, PlanPass pass) {
   return used;
 }
 
+const char* form_of(const Splits& splits) {
+  if (splits.form == SplitsForm::sizes) return "sizes";
+  return splits.form == SplitsForm::ends ? "ends" : "starts";
+}
+
 void require_splits(const Plan& plan, const void* splits, bool aligned) {
   const auto size = static_cast<std::uintptr_t>(plan.facts.splits.is_i64 ? 8 : 4);
   if (plan.facts.layout == Layout::dense) return;
-  if (splits == nullptr) refuse(plan, "splits is null; pass the sizes of the groups");
+  if (splits == nullptr) refuse(plan, fmt::format("splits is null; pass the groups' {}", form_of(plan.facts.splits)));
   if (aligned && reinterpret_cast<std::uintptr_t>(splits) % size != 0) {
     refuse(plan, fmt::format("splits is {}, not a multiple of {} bytes", splits, size));
   }
@@ -182,7 +176,7 @@ void* PlanPlace::tensor_sf(std::int64_t index) const {
 PlanPlaces::PlanPlaces(const Plan& plan, PlanPass pass, const PlanCall& call, bool aligned) {
   const std::int64_t capacity = pass == PlanPass::quantize_weights ? 0 : call.rows.capacity;
   if (pass != PlanPass::quantize_weights) {
-    require_capacity(plan, capacity);
+    require_capacity_of_call(plan, capacity);
     require_splits(plan, call.rows.splits, aligned);
   }
   const Used used = used_buffers(plan, pass);
@@ -204,10 +198,7 @@ PlanPlaces::PlanPlaces(const Plan& plan, PlanPass pass, const PlanCall& call, bo
     needed[role] = needed[role] || used[i];
   }
   const auto scratch = static_cast<std::size_t>(PlanRole::scratch);
-  std::int64_t workspace = 0;
-  for (const PlanStep& step : plan.steps(pass)) {
-    workspace = std::max(workspace, most_workspace_bytes(step.problem, capacity));
-  }
+  const std::int64_t workspace = most_workspace_bytes(plan, pass, capacity);
   if (workspace > 0 && call.memory.scratch != nullptr) {
     workspace_ = static_cast<char*>(call.memory.scratch) + offsets[scratch];
   }
@@ -215,7 +206,7 @@ PlanPlaces::PlanPlaces(const Plan& plan, PlanPass pass, const PlanCall& call, bo
   needed[scratch] = needed[scratch] || workspace > 0;
   for (const PlanRole role : {PlanRole::quantized_weights, PlanRole::saved, PlanRole::deferred, PlanRole::scratch}) {
     const auto index = static_cast<std::size_t>(role);
-    if (needed[index]) require_block(plan, role, block_of(call.memory, role), offsets[index], aligned);
+    if (needed[index] && offsets[index] > 0) require_block(plan, role, block_of(call.memory, role), capacity, aligned);
   }
 }
 

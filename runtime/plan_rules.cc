@@ -9,6 +9,7 @@
 #include "octet/error.h"
 #include "runtime/plan_agreement.h"
 #include "runtime/plan_items.h"
+#include "runtime/problem_items.h"
 #include "runtime/rules.h"
 
 namespace octet {
@@ -63,6 +64,19 @@ Keys unused_items(const PlanFacts& facts) {
   return forms_of(unused);
 }
 
+bool sizes_in_range(const PlanFacts& f) {
+  const std::array sizes = {f.groups, f.max_m, f.hidden, f.intermediate, f.n, f.k, f.alignment};
+  return std::all_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size >= 0 && size <= kLargestNumber; });
+}
+
+// Whoever wrote act=none is told why that does not count.
+std::string advice_of_missing(const PlanFacts& facts) {
+  const Keys missing = missing_items(facts);
+  return fmt::format(
+      "add {}{}", fmt::join(missing, " and "),
+      contains(missing, "act=<name>") ? "; act=none is no activation: plan two linear layers for that" : "");
+}
+
 std::string kind_of(const PlanFacts& facts) {
   return fmt::format("{}.{}{}{}", to_string(facts.kind), to_string(facts.layout), facts.inference ? " +inference" : "",
                      facts.primary_weights ? " +primary" : "");
@@ -84,11 +98,15 @@ const PlanRule kRules[] = {
      [](const PlanFacts& f) -> Advice {
        return {kind_of(f), "use packed, padded, masked or dense"};
      }},
+    {"plan.sizes-in-range", "sizes are what a plan's text can say", sizes_in_range,
+     [](const PlanFacts& f) -> Advice {
+       return {fmt::format("a size out of [1, {}] in '{}'", kLargestNumber, f.to_string()),
+               "give another, or 0 for none"};
+     }},
     {"plan.missing-item", "a plan's kernels are specialized on these",
      [](const PlanFacts& f) { return missing_items(f).empty(); },
      [](const PlanFacts& f) -> Advice {
-       return {fmt::format("{} without {}", kind_of(f), fmt::join(missing_items(f), ", ")),
-               fmt::format("add {}", fmt::join(missing_items(f), " and "))};
+       return {fmt::format("{} without {}", kind_of(f), fmt::join(missing_items(f), ", ")), advice_of_missing(f)};
      }},
     {"plan.unused-item", "an item without effect is a misunderstanding",
      [](const PlanFacts& f) { return unused_items(f).empty(); },

@@ -1,6 +1,8 @@
 #include "runtime/plan_splits.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -30,7 +32,7 @@ std::int64_t split_at(const PlanFacts& facts, const void* splits, std::int64_t i
 std::int64_t end_of(const PlanFacts& facts, std::int64_t index, std::int64_t value, std::int64_t begin) {
   if (facts.splits.form == SplitsForm::sizes) {
     if (value < 0) refuse(facts, index, value, "no size is negative");
-    return begin + value;
+    return begin + std::min(value, std::numeric_limits<std::int64_t>::max() - begin);  // a 64-bit size may wrap
   }
   if (value < begin) refuse(facts, index, value, fmt::format("its group starts at row {}", begin));
   return value;
@@ -43,6 +45,10 @@ std::int64_t splits_count(const PlanFacts& facts) {
 }
 
 reference::GroupExtents read_splits(const PlanFacts& facts, const void* splits, std::int64_t capacity) {
+  if (facts.layout == Layout::dense) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("'{}': a dense group fills its buffer; it has no splits to read", facts.to_string()));
+  }
   reference::GroupExtents groups;
   const bool starts = facts.splits.form == SplitsForm::starts, masked = facts.layout == Layout::masked;
   std::int64_t end = 0;

@@ -54,7 +54,7 @@ std::string step_line(const Plan& plan, const PlanStep& step) {
 }
 
 std::string totals(const Plan& plan, std::int64_t capacity) {
-  std::string text = fmt::format("bytes with room for {} rows\n", capacity);
+  std::string text = fmt::format("bytes with room for {} rows\n", rows_of_tokens(plan.facts, capacity));
   for (const PlanRole role : {PlanRole::quantized_weights, PlanRole::saved, PlanRole::deferred, PlanRole::scratch}) {
     text += fmt::format("  {:<17}  {:>14}\n", to_string(role), plan.bytes(role, capacity));
   }

@@ -1,9 +1,12 @@
 #include "octet/problem.h"
 
+#include <algorithm>
+#include <iterator>
 #include <type_traits>
 
 #include <fmt/format.h>
 
+#include "octet/plan_facts.h"
 #include "runtime/item_makers.h"
 #include "runtime/problem_items.h"
 #include "runtime/words.h"
@@ -20,6 +23,11 @@ constexpr Word<Operation> kOperations[] = {{"gemm", Operation::gemm},         {"
 constexpr std::string_view kExample = "gemm.packed g8 n7168 k2048 a=e4m3:1x128 b=e4m3:128x128 d=bf16";
 
 void parse_head(std::string_view word, Problem& problem) {
+  if (is_plan_text(word)) {
+    throw Error(
+        ErrorCode::invalid_problem,
+        fmt::format("{} starts a plan, not a problem; octet plan '...' lists the problems of its steps", quoted(word)));
+  }
   const std::size_t dot = word.find('.');
   problem.op = value_of(kOperations, "operation", word.substr(0, dot));
   if (dot == std::string_view::npos) {
@@ -50,6 +58,12 @@ std::uint64_t bits(const std::optional<DType>& type) noexcept {
 
 const char* to_string(Operation op) noexcept { return text_of(kOperations, op); }
 const char* to_string(Layout layout) noexcept { return text_of(kLayouts, layout); }
+
+bool names_operation(std::string_view word) noexcept {
+  const std::string_view name = word.substr(0, word.find('.'));
+  return std::any_of(std::begin(kOperations), std::end(kOperations),
+                     [name](const Word<Operation>& known) { return name == known.text; });
+}
 
 Problem Problem::parse(std::string_view text) {
   const std::vector<std::string_view> words = split_words(text);

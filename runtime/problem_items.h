@@ -25,6 +25,9 @@ std::vector<std::string_view> given_items(const Problem& problem);
 // "k" -> "k<number>".
 std::string_view form_of(std::string_view key);
 
+// Whether a text's first word names an operation, as that of a problem does.
+bool names_operation(std::string_view word) noexcept;
+
 DType parse_dtype(std::string_view text);  // throws Error{invalid_problem}
 
 }  // namespace octet

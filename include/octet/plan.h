@@ -109,7 +109,7 @@ struct OCTET_API Plan {
   std::array<std::vector<PlanStep>, kPlanPasses.size()> passes;
 
   const std::vector<PlanStep>& steps(PlanPass pass) const noexcept { return passes[static_cast<std::size_t>(pass)]; }
-  // Of one tensor of the buffer. Throws as quantize_shape of octet/layout.h for a capacity out of range.
+  // Of one tensor of the buffer. Both throw Error{invalid_argument} for a capacity (rows) that no launch takes.
   PlanBytes bytes(const PlanBuffer& buffer, std::int64_t capacity) const;
   // Of the block of memory that a launch takes for a role: quantized_weights, saved, deferred or scratch. It depends on
   // the capacity alone, never on the splits; of quantized_weights on nothing. Scratch includes the kernels' workspaces.

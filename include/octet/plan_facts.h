@@ -4,9 +4,10 @@
 //   mlp.masked g32 m128 h4096 i1536 act=swiglu recipe=mxfp8 +inference
 //   linear.packed g8 n4096 k7168 dy=e5m2:1x128 w=pointers
 //
-//   plan     = ("mlp" | "linear") "." layout { " " item }   any order when parsed, each item once; printed in this
-//   order: sizes    g m h i n k al                                 followed by the number options  act= gate= il=
-//   recipe= x= weights= dy= d= dw= splits= w= flags    +bias +probs +acc +noop +primary +inference +fastacc
+//   plan     = ("mlp" | "linear") "." layout { " " item }   any order when parsed, each once; printed in this order:
+//   sizes      g m h i n k al                                 followed by the number
+//   options    act= gate= il= recipe= x= weights= dy= d= dw= splits= w=
+//   flags      +bias +probs +acc +noop +primary +inference +fastacc
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,7 @@ struct OCTET_API PlanRows {
   std::int64_t expected_m = 0;   // as in Hints: steers the choice of kernels, never results
 };
 
-// Pointers are 16-byte aligned; of splits, noop, probs and f32 outputs without columns to their element's size. A call
+// Pointers are 16-byte aligned; of splits, noop, probs, dprobs, dbias1 and dbias2 to their element's size. A call
 // looks at the tensors of its own pass. Outputs: rows that belong to no group are left as they were.
 struct OCTET_API MlpTensors {
   PlanRows rows;
@@ -141,7 +141,8 @@ class OCTET_API GroupedLinearPlan : public GroupedPlan {
 namespace reference {
 
 // The same steps on the host, in plain loops: all pointers are host memory, also the splits and blocks of memory, whose
-// alignment does not matter. Results do not depend on `threads`. Throws as the above, and as octet/reference.h.
+// alignment does not matter. A pass without steps does nothing. Results do not depend on `threads`. Throws as the
+// above, for tensors of another kind of plan, and as octet/reference.h.
 OCTET_API void run(const Plan& plan, PlanPass pass, const MlpTensors& tensors, int threads = 1);
 OCTET_API void run(const Plan& plan, PlanPass pass, const LinearTensors& tensors, int threads = 1);
 

@@ -1,6 +1,8 @@
 // A plan's steps on the host, one after the other, with the results that a GPU would store between them.
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "octet/error.h"
 #include "octet/layout.h"
 #include "octet/plan_run.h"
@@ -138,6 +140,12 @@ GroupExtents groups_of(const PlanFacts& facts, const PlanRows& rows) {
   return read_splits(facts, rows.splits, rows.capacity);
 }
 
+void require_kind(const Plan& plan, PlanKind kind, const char* tensors) {
+  if (plan.facts.kind == kind) return;
+  throw Error(ErrorCode::invalid_problem,
+              fmt::format("'{}': {} are those of a {} plan", plan.facts.to_string(), tensors, to_string(kind)));
+}
+
 void run_call(const Plan& plan, PlanPass pass, const PlanCall& call, int threads) {
   const PlanPlaces places(plan, pass, call, false);
   GroupExtents groups;
@@ -157,9 +165,11 @@ void run_call(const Plan& plan, PlanPass pass, const PlanCall& call, int threads
 }  // namespace
 
 void run(const Plan& plan, PlanPass pass, const MlpTensors& tensors, int threads) {
+  require_kind(plan, PlanKind::mlp, "MlpTensors");
   run_call(plan, pass, PlanCall(tensors), threads);
 }
 void run(const Plan& plan, PlanPass pass, const LinearTensors& tensors, int threads) {
+  require_kind(plan, PlanKind::linear, "LinearTensors");
   run_call(plan, pass, PlanCall(tensors), threads);
 }
 

@@ -30,6 +30,8 @@ class Plan(CliTest):
     def test_refusals_name_the_rule(self):
         self.assertIn("plan.missing-item", self.refused("plan", "linear.packed g2"))
         self.assertIn("did you mean", self.refused("plan", "linear.paked g2"))
+        self.assertIn("octet explain", self.refused("plan", "gemm.packed g2 n64 k128"))
+        self.assertIn("octet plan", self.refused("explain", PLAN))
         self.assertIn("step gemm", self.refused("plan", PLAN + " +fastacc"))
 
     def test_build_takes_plans_as_it_takes_problems(self):
@@ -39,6 +41,9 @@ class Plan(CliTest):
         self.assertEqual(dry["results"], self.json("build", "--from", listed, "--dry-run")["results"])
         steps = [step["problem"] for steps in self.json("plan", PLAN)["passes"].values() for step in steps]
         self.assertEqual(dry["problems"], list(dict.fromkeys(steps)))
+        problem = "quantize.packed g2 c4096 in=bf16 out=e4m3:1x128"
+        both = self.json("build", "--plan", PLAN, problem, "--dry-run")["problems"]
+        self.assertEqual(sorted(both), sorted([*dry["problems"], problem]))
         self.assertIn("list.txt:1: ", self.refused("build", "--from", self.path("list.txt", "linear.packed g2\n")))
 
     def test_a_plan_is_built_whole(self):

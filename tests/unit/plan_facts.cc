@@ -75,6 +75,17 @@ TEST_CASE("plan: a text that says nothing is refused with the nearest word", "[p
   CHECK(message_of("mlp.packed g8 recipe=mxfp").find("did you mean 'mxfp8'") != std::string::npos);
 }
 
+TEST_CASE("plan: a problem taken for a plan, and a plan for a problem, are told apart by name", "[plan][problem]") {
+  CHECK(message_of("gemm.packed g8 n64 k64").find("starts a problem, not a plan; octet explain") != std::string::npos);
+  try {
+    octet::Problem::parse("mlp.packed g8 h64 i64 act=silu");
+    FAIL("parsed");
+  } catch (const octet::Error& error) {
+    CHECK(error.code() == octet::ErrorCode::invalid_problem);
+    CHECK(std::string(error.what()).find("starts a plan, not a problem; octet plan") != std::string::npos);
+  }
+}
+
 TEST_CASE("plan: a text tells whether it is a plan's", "[plan]") {
   CHECK(octet::is_plan_text(" mlp.packed g8"));
   CHECK(octet::is_plan_text("linear.dense"));

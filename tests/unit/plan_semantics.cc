@@ -220,6 +220,21 @@ TEST_CASE("plan: a capacity whose columns no wgrad could read is refused by the 
   CHECK(refused("linear.packed g8 n64 k64 +inference").find("x is null") != std::string::npos);
 }
 
+TEST_CASE("plan: tensors of another kind of plan are refused", "[plan]") {
+  const auto refused = [](const char* line, const auto& tensors) {
+    try {
+      reference::run(make_plan(PlanFacts::parse(line)), PlanPass::forward, tensors);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refused("linear.packed g2 n64 k64", MlpTensors{}).find("MlpTensors are those of a mlp plan") !=
+        std::string::npos);
+  CHECK(refused("mlp.packed g2 h64 i32 act=silu", LinearTensors{}).find("LinearTensors are those of a linear plan") !=
+        std::string::npos);
+}
+
 TEST_CASE("plan: a buffer that is missing is named before anything is written", "[plan]") {
   const Plan plan = make_plan(PlanFacts::parse("linear.packed g2 n64 k64"));
   const std::int32_t sizes[2] = {1, 2}, negative[2] = {1, -2}, many[2] = {3, 2};
@@ -247,7 +262,11 @@ TEST_CASE("plan: a buffer that is missing is named before anything is written", 
   CHECK(names(message_of([](LinearTensors& t) { t.y = nullptr; }), "y is null"));
   CHECK(names(message_of([](LinearTensors& t) { t.memory.saved = nullptr; }), "memory.saved is null"));
   CHECK(names(message_of([](LinearTensors& t) { t.memory.quantized_weights = nullptr; }), "memory.quantized_weights"));
-  CHECK(names(message_of([](LinearTensors& t) { t.rows.splits = nullptr; }), "splits is null"));
+  // As much as any pass needs, whichever noticed.
+  const std::string scratch =
+      "memory.scratch is null; pass " + std::to_string(plan.bytes(PlanRole::scratch, 4)) + " bytes, which is bytes(";
+  CHECK(names(message_of([](LinearTensors& t) { t.memory.scratch = nullptr; }), scratch.c_str()));
+  CHECK(names(message_of([](LinearTensors& t) { t.rows.splits = nullptr; }), "splits is null; pass the groups' sizes"));
   CHECK(names(message_of([](LinearTensors& t) { t.rows.capacity = -1; }), "capacity is -1"));
   CHECK(names(message_of([&](LinearTensors& t) { t.rows.splits = negative; }), "splits[1] is -2"));
   CHECK(names(message_of([&](LinearTensors& t) { t.rows.splits = many; }), "splits[1] is 2: its group would end"));

@@ -33,6 +33,8 @@ TEST_CASE("plan: with a capacity it prints bytes", "[plan]") {
   CHECK(text.find("25600\n") != std::string::npos);        // x: 100 rows of 128 bf16
   CHECK(text.find("12800 + 400\n") != std::string::npos);  // x.row, and a scale for each row
   CHECK(text.find("bytes with room for 100 rows\n") != std::string::npos);
+  const Plan masked = make_plan(PlanFacts::parse("linear.masked g4 m64 n64 k128"));
+  CHECK(to_string(masked, 100).find("bytes with room for 256 rows\n") != std::string::npos);
   // w.row: 16384 bytes of data and 8 of scales, each in whole 256 bytes.
   CHECK(text.find("  quantized_weights           16640\n") != std::string::npos);
 }

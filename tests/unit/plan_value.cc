@@ -1,5 +1,6 @@
 // What a plan chooses: its steps, buffers and kernels, and what it refuses.
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "octet/error.h"
@@ -147,6 +148,10 @@ TEST_CASE("plan: facts that do not go together are refused by name", "[plan]") {
   CHECK(refusal_of("mlp.uniform g8 h512 i256 act=silu").rule == "plan.layout-of-tokens");
   CHECK(refusal_of("mlp.packed g8 i256").rule == "plan.missing-item");
   CHECK(refusal_of("mlp.packed g8 i256").message.find("h<number>, act=<name>") != std::string::npos);
+  const Refused none = refusal_of("mlp.packed g8 h512 i256 act=none");
+  CHECK(none.rule == "plan.missing-item");
+  CHECK(none.message.find("act=none is no activation") != std::string::npos);
+  CHECK(refusal_of("mlp.packed g8 i256 act=silu").message.find("act=none") == std::string::npos);
   CHECK(refusal_of("linear.padded g8 n64 k64").rule == "plan.missing-item");
   CHECK(refusal_of("linear.masked g8 n64 k64").rule == "plan.missing-item");
   for (const char* item : {"h64", "act=silu", "+probs", "al8", "m8"}) {
@@ -158,6 +163,43 @@ TEST_CASE("plan: facts that do not go together are refused by name", "[plan]") {
   for (const char* item : {"+acc", "dw=bf16", "dy=e5m2:1x128"}) {
     CHECK(refusal_of(std::string("linear.packed g8 n64 k64 +inference ") + item).rule == "plan.unused-item");
   }
+}
+
+TEST_CASE("plan: sizes that no text can say are refused by name, those that no kernel takes by a step's rule",
+          "[plan]") {
+  for (const std::int64_t size : {std::int64_t{-8}, std::int64_t{1} << 31, std::numeric_limits<std::int64_t>::max()}) {
+    for (auto member : {&PlanFacts::groups, &PlanFacts::n, &PlanFacts::k, &PlanFacts::alignment}) {
+      PlanFacts facts = PlanFacts::parse("linear.padded g8 n64 k64 al8");
+      facts.*member = size;
+      const auto refused = refuse(facts);
+      REQUIRE(refused);
+      CHECK(refused->rule == "plan.sizes-in-range");
+      CHECK(refused->message.find(std::to_string(size)) != std::string::npos);
+    }
+  }
+  CHECK(refusal_of("linear.packed g2147483647 n2147483632 k2147483632").rule == "groups.at-most-1024");
+}
+
+TEST_CASE("plan: bytes are refused for a capacity that no launch takes", "[plan]") {
+  const Plan training = plan_of("linear.packed g8 n64 k64"), inference = plan_of("linear.packed g8 n64 k64 +inference");
+  // up(capacity, 128) + 128 G, the row length of columnwise data, is at most 2^31 - 513.
+  constexpr std::int64_t kMost = 2147482624, kMostTrained = 2147481984;
+  const auto code_of = [](const auto& job) {
+    try {
+      job();
+    } catch (const Error& error) {
+      return std::string(to_string(error.code()));
+    }
+    return std::string();
+  };
+  for (const PlanRole role : {PlanRole::quantized_weights, PlanRole::saved, PlanRole::deferred, PlanRole::scratch}) {
+    CHECK(code_of([&] { training.bytes(role, -1); }) == "invalid_argument");
+    CHECK(code_of([&] { training.bytes(role, kMostTrained + 1); }) == "invalid_argument");
+    CHECK(code_of([&] { training.bytes(role, kMostTrained); }).empty());
+    CHECK(code_of([&] { inference.bytes(role, kMost); }).empty());
+    CHECK(code_of([&] { inference.bytes(role, kMost + 1); }) == "invalid_argument");
+  }
+  CHECK(code_of([&] { training.bytes(buffer_of(training, "x"), -1); }) == "invalid_argument");
 }
 
 TEST_CASE("plan: what no kernel does is refused with the step and its rule", "[plan]") {
@@ -208,6 +250,6 @@ TEST_CASE("plan: every rule of plans is in the table, and only there once", "[pl
   for (const RuleDescription& rule : rule_descriptions()) {
     if (rule.scope == "plan") CHECK(listed.insert(rule.id).second);
   }
-  CHECK(listed == std::set<std::string>{"plan.layout-of-tokens", "plan.missing-item", "plan.unused-item",
-                                        "plan.producer-feeds-consumer"});
+  CHECK(listed == std::set<std::string>{"plan.layout-of-tokens", "plan.sizes-in-range", "plan.missing-item",
+                                        "plan.unused-item", "plan.producer-feeds-consumer"});
 }

@@ -199,7 +199,8 @@ int build(const Request& request) {
 
 void add_what(CLI::App& command, BuildRequest& what) {
   command.add_option("problems", what.problems, "Problems or plans, each in quotes");
-  command.add_option("--plan", what.plans, "All kernels of a plan, in quotes; may be given again");
+  command.add_option("--plan", what.plans, "All kernels of a plan, in quotes; may be given again")
+      ->allow_extra_args(false);
   command.add_option("--from", what.from, "File of problems and plans, one a line; - reads standard input");
   CLI::Option* model = command.add_option("--hf-config", what.hf_config, "A model's config.json");
   require_whole(command.add_option("--ep", what.ep, "Devices that share the experts of the model"), 1)

@@ -55,6 +55,7 @@ EXACT = [
 FUSED = [
     ("packed g5 c272 in=bf16 act=swiglu", "out=e4m3:1x128", ""),
     ("packed g5 c256 in=bf16 act=swiglu", "out=e4m3:1x128 dir=row,col", "+bias +probs +grad +dbias"),
+    ("packed g5 c256 in=bf16 act=swiglu", "out=e4m3:1x32 dir=row,col", "+bias +probs +grad +dbias"),
     ("padded g5 c160 al16 in=bf16 act=geglu il=16", "out=e4m3:1x32 dir=row,col", "+grad"),
     ("masked g5 m140 c272 in=f32 act=gelu", "out=e5m2:1x32@swizzled dir=col", "+probs"),
     ("uniform g2 n144 k272 in=bf16 act=swiglu gate=second", "out=e4m3:32x32 dir=row,col", ""),

@@ -113,7 +113,7 @@ class Show(CliTest):
         ids = [rule["id"] for rule in rules]
         self.assertIn("gemm.k-multiple-of-16", ids)
         self.assertEqual(len(set(ids)), len(ids))
-        self.assertTrue(all(rule["why"] and rule["scope"] in ("problem", "config") for rule in rules))
+        self.assertTrue(all(rule["why"] and rule["scope"] in ("problem", "config", "plan") for rule in rules))
         rows = self.octet("rules", "--markdown").stdout.splitlines()[2:]
         self.assertEqual([row.split("`")[1] for row in rows], ids)
         self.assertEqual([line.split()[0] for line in self.octet("rules").stdout.splitlines()], ids)

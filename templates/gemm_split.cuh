@@ -23,7 +23,7 @@ __device__ __forceinline__ void init_mail(SharedStorage& shared) {
 __device__ __forceinline__ void send_parts(SharedStorage& shared, const MathThread& thread, u32 parity,
                                            const float (&sum)[kStepRegisters]) {
   Ring<1>& mail = shared.mail[thread.warpgroup];
-  mail.wait_empty(0, parity ^ 1);
+  mbarrier_wait_cluster(mail.empty(0), parity ^ 1);
   if (threadIdx.x % 128 == 0) mbarrier_arrive_expect_tx(mail.full(0), kChunkBytes);
   const u32 letter =
       shared_address(shared.staging[thread.warpgroup]) + thread.rank * kLetterBytes + threadIdx.x % 128 * 16;
@@ -61,7 +61,9 @@ __device__ __forceinline__ void add_parts(SharedStorage& shared, const MathThrea
 // Lets every block send this warp's letters of the next tile.
 __device__ __forceinline__ void release_mail(SharedStorage& shared, const MathThread& thread) {
   __syncwarp();
-  if (thread.lane < config::kSplitK) mbarrier_arrive_remote(shared.mail[thread.warpgroup].empty(0), thread.lane);
+  if (thread.lane < config::kSplitK) {
+    mbarrier_release_remote(shared.mail[thread.warpgroup].empty(0), thread.lane);
+  }
 }
 
 // Adds up and stores this warpgroup's part of a tile. All blocks of a cluster come here for the same tiles.

@@ -96,7 +96,7 @@ __device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
 }
 #if OCTET_CLUSTER
 // Arrives at the same barrier of another block of the cluster. The default semantics, on purpose: an explicit
-// .release.cluster costs 20 % and more, and the only reader is the copy engine's producer.
+// .release.cluster costs 20 % and more, and what follows it there is the copy engine's alone.
 __device__ __forceinline__ void mbarrier_arrive_remote(u32 barrier, u32 block_rank) {
   asm volatile(
       "{\n"
@@ -109,7 +109,18 @@ __device__ __forceinline__ void mbarrier_arrive_remote(u32 barrier, u32 block_ra
 }
 #endif
 #if OCTET_SPLIT_K
-// As mbarrier_wait, for what other blocks of the cluster wrote here.
+// The same once what this thread did before is seen by the block that waits: it writes here next.
+__device__ __forceinline__ void mbarrier_release_remote(u32 barrier, u32 block_rank) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
+      "}" ::"r"(barrier),
+      "r"(block_rank)
+      : "memory");
+}
+// As mbarrier_wait, for what other blocks of the cluster did.
 __device__ __forceinline__ void mbarrier_wait_cluster(u32 barrier, u32 parity) {
   asm volatile(
       "{\n"

@@ -35,6 +35,29 @@ class Show(CliTest):
         shown = self.json("show", GEMM, "--config", others[-1]["config"], "--resources")
         self.assertEqual((shown["spec"], shown["config"]), (others[-1]["spec"], others[-1]["config"]))
 
+    def test_without_a_workspace_only_kernels_that_need_none_are_left(self):
+        problem = GEMM.replace("1x128", "1x32").replace("128x128", "1x32")
+        with_one, told = self.json("explain", problem), self.json("explain", problem, "--no-workspace")
+        self.assertEqual((with_one["no_workspace"], told["no_workspace"]), (False, True))
+        passes = [one for one in told["candidates"] if one["config"].startswith("mx") and "direct" not in one["config"]]
+        self.assertTrue(passes)
+        for one in passes:
+            self.assertEqual(one["refused"]["rule"], "config.no-workspace")
+            self.assertIn("config.no-workspace",
+                          self.refused("show", problem, "--no-workspace", "--config", one["config"]))
+        shown = self.json("show", problem, "--no-workspace", "--resources")
+        self.assertEqual(shown["spec"], told["chosen"])
+        specs = [one["spec"] for one in self.json("variants", problem, "--no-workspace", "--max-m", 4096)]
+        self.assertIn(told["chosen"], specs)
+        self.assertFalse(set(specs) & {one["spec"] for one in passes})
+        built = self.json("build", problem, "--no-workspace", "--max-m", 4096, "--dry-run")
+        self.assertEqual([one["spec"] for one in built["results"]], specs)
+
+    def test_a_problem_that_no_kernel_does_without_a_workspace_is_refused_by_name(self):
+        current = QUANTIZE.replace("1x128", "tensor")
+        self.assertIn("config.no-workspace", self.refused("show", current, "--no-workspace"))
+        self.octet("show", current)
+
     def test_an_unknown_config_is_answered_with_the_legal_ones(self):
         candidates = self.json("explain", GEMM)["candidates"]
         message = self.refused("show", GEMM, "--config", "bm17 bn256")

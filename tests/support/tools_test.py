@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the scripts in tools/: the GPU record and its digest, and what deps.sh says."""
+"""Tests of the scripts in tools/: the GPU record and its digest, README's figures, and what deps.sh says."""
 
 import json
 import os
@@ -330,6 +330,42 @@ class GpuCheck(Scratch):
         self.assertFalse((self.work / "tests/gpu/record.json").exists())
         self.program("build/bin/octet-gpu-tests", "exit 1")
         self.assertEqual(self.check(OCTET_GPU_CHECK_SKIP="sanitizer,bench").returncode, 1)
+
+
+class Readme(Scratch):
+    def figures(self, *arguments):
+        return subprocess.run([sys.executable, ROOT / "tools/readme_figures.py", *arguments, self.work / "README.md",
+                               self.work / "record.json"], capture_output=True, text=True, check=False)
+
+    def setUp(self):
+        super().setUp()
+        self.record = json.loads((ROOT / "tests/gpu/record.json").read_text())
+        shutil.copy(ROOT / "README.md", self.work)
+
+    def with_record(self, *arguments):
+        (self.work / "record.json").write_text(json.dumps(self.record))
+        return self.figures(*arguments)
+
+    def test_figures_of_another_record_are_found_and_written(self):
+        row = next(row for row in self.record["bench"] if row["table"] == "packed")
+        row["us"], row["tflops"], row["peer_us"] = 1234.4, 777.4, 2468.8
+        self.record["yardsticks"]["copy_gbps"] *= 2
+        old = (self.work / "README.md").read_text()
+        told = self.with_record("--check")
+        self.assertEqual(told.returncode, 1)
+        self.assertIn(f"+| {row['g']}, ~{row['m']} | {row['n']}, {row['k']} | 1234 | 777 | 0.50 |\n", told.stdout)
+        self.assertEqual((self.work / "README.md").read_text(), old)
+        self.assertEqual(self.figures().returncode, 0)
+        self.assertIn(f"same bytes ({self.record['yardsticks']['copy_gbps']:.0f} GB/s)",
+                      (self.work / "README.md").read_text())
+        self.assertEqual(self.figures("--check").returncode, 0)
+
+    def test_a_record_without_a_row_is_refused_by_name(self):
+        name = "quantize.packed g8 c2048 in=bf16 out=e4m3:1x32"
+        self.record["bench"] = [row for row in self.record["bench"] if row["name"] != name]
+        told = self.with_record()
+        self.assertEqual(told.returncode, 1)
+        self.assertIn(name, told.stderr)
 
 
 class Deps(Scratch):

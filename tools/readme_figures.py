@@ -76,28 +76,12 @@ def line(*cells):
     return "| " + " | ".join(str(cell) for cell in cells) + " |\n"
 
 
-def ratio(row):
-    return f"{row['us'] / row['peer_us']:.2f}"
-
-
-def packed(record):
-    return [line(f"{row['g']}, ~{row['m']}", f"{row['n']}, {row['k']}", microseconds(row), f"{row['tflops']:.0f}",
-                 ratio(row)) for row in record.of("packed")]
-
-
-def masked(record):
-    return [line(f"{row['g']}, ~{row['m']}", f"{row['n']}, {row['k']}", microseconds(row), f"{row['gbps']:.0f}",
-                 ratio(row)) for row in record.of("masked")]
-
-
-def wgrad(record):
-    return [line(f"{row['g']}, {row['rows']}", f"{row['n']}, {row['k']}", microseconds(row), f"{row['tflops']:.0f}",
-                 ratio(row)) for row in record.of("wgrad")]
-
-
-def dense(record):
-    return [line(f"{row['rows']}, {row['n']}, {row['k']}", microseconds(row), f"{row['tflops']:.0f}", ratio(row))
-            for row in record.of("dense")]
+def against_peer(table, problem, figure="tflops"):
+    """Lines of a table with a peer's time: the problem's cells, `figure` of the record, and the ratio to the peer."""
+    def lines(record):
+        return [line(problem.format(**row), microseconds(row), f"{row[figure]:.0f}",
+                     f"{row['us'] / row['peer_us']:.2f}") for row in record.of(table)]
+    return lines
 
 
 def recipes(record):
@@ -135,8 +119,12 @@ class Table:
 
 
 TABLES = [
-    Table("| forward: G,", packed), Table("| masked: G,", masked), Table("| wgrad, f32 D", wgrad),
-    Table("| dense: M,", dense), Table("| recipes that no peer", recipes), Table("| quantizer, bf16 in", quantizers),
+    Table("| forward: G,", against_peer("packed", "{g}, ~{m} | {n}, {k}")),
+    Table("| masked: G,", against_peer("masked", "{g}, ~{m} | {n}, {k}", "gbps")),
+    Table("| wgrad, f32 D", against_peer("wgrad", "{g}, {rows} | {n}, {k}")),
+    Table("| dense: M,", against_peer("dense", "{rows}, {n}, {k}")),
+    Table("| recipes that no peer", recipes),
+    Table("| quantizer, bf16 in", quantizers),
     Table("| MLP as a plan", layers),
 ]
 
@@ -188,6 +176,8 @@ def main():
         return 0
     sys.stdout.writelines(difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True),
                                                arguments.readme.name, arguments.record.name))
+    if old != new:
+        print(f"{arguments.readme.name} has figures of another record; run tools/readme_figures.py", file=sys.stderr)
     return 0 if old == new else 1
 
 

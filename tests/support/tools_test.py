@@ -354,6 +354,7 @@ class Readme(Scratch):
         told = self.with_record("--check")
         self.assertEqual(told.returncode, 1)
         self.assertIn(f"+| {row['g']}, ~{row['m']} | {row['n']}, {row['k']} | 1234 | 777 | 0.50 |\n", told.stdout)
+        self.assertIn("run tools/readme_figures.py", told.stderr)
         self.assertEqual((self.work / "README.md").read_text(), old)
         self.assertEqual(self.figures().returncode, 0)
         self.assertIn(f"same bytes ({self.record['yardsticks']['copy_gbps']:.0f} GB/s)",

@@ -14,6 +14,7 @@
 #include "templates/abi.h"
 #include "tests/compile/kernels.h"
 #include "tests/support/catch.h"
+#include "tests/support/paths.h"
 #include "tests/support/scratch.h"
 
 namespace {
@@ -180,7 +181,8 @@ class ByPointer {
 void run_children(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const octet::test::Finished child = octet::test::run_test_case(
-        "launches: child: " + name, "LD_LIBRARY_PATH=\"" OCTET_BINARY_DIR "/tests/accepting:$LD_LIBRARY_PATH\"");
+        "launches: child: " + name,
+        "LD_LIBRARY_PATH=\"" + octet::test::build_path("tests/accepting") + ":$LD_LIBRARY_PATH\"");
     INFO(child.output);
     CHECK(child.exit_code == 0);
   }

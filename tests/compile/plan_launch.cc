@@ -11,6 +11,7 @@
 #include "runtime/driver.h"
 #include "tests/compile/kernels.h"
 #include "tests/support/catch.h"
+#include "tests/support/paths.h"
 #include "tests/support/plan_binding.h"
 #include "tests/support/plan_data.h"
 #include "tests/support/scratch.h"
@@ -214,8 +215,8 @@ TEST_CASE("plan launches in a process of its own", "[.]") {
 
 TEST_CASE("plan: calls launch their steps, refuse before any, and allocate nothing once warm") {
   if (!has_nvrtc()) return;
-  const Finished run =
-      run_test_case("plan launches in a process of its own", "LD_LIBRARY_PATH='" OCTET_BINARY_DIR "/tests/accepting'");
+  const Finished run = run_test_case("plan launches in a process of its own",
+                                     "LD_LIBRARY_PATH='" + octet::test::build_path("tests/accepting") + "'");
   INFO(run.output);
   CHECK(run.exit_code == 0);
   CHECK(run.output.find("All tests passed") != std::string::npos);

@@ -8,12 +8,13 @@
 #include "runtime/compile.h"
 #include "runtime/nvrtc.h"
 #include "tests/support/catch.h"
+#include "tests/support/paths.h"
 
 namespace {
 
 std::vector<std::string> kernel_files() {
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(OCTET_SOURCE_DIR "/templates")) {
+  for (const auto& entry : std::filesystem::directory_iterator(octet::test::source_path("templates"))) {
     if (entry.path().extension() == ".cu") files.push_back(entry.path().filename().string());
   }
   std::sort(files.begin(), files.end());
@@ -32,7 +33,7 @@ TEST_CASE("templates: every kernel file compiles as it stands, with the sample c
   const auto nvrtc =
       octet::Nvrtc::open(std::getenv("OCTET_NVRTC_LIBRARY") == nullptr ? "" : std::getenv("OCTET_NVRTC_LIBRARY"));
   const std::vector<std::string> flags = {"--gpu-architecture=sm_90a", "-std=c++17",
-                                          "--include-path=" OCTET_SOURCE_DIR "/templates"};
+                                          "--include-path=" + octet::test::source_path("templates")};
   for (const std::string& file : kernel_files()) {
     INFO(file);
     const std::string source = "#include \"" + file + "\"\n";

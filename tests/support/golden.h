@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "octet/recipe.h"
+#include "tests/support/paths.h"
 
 namespace octet::test {
 
 using Words = std::vector<std::string>;
 
 inline std::vector<Words> golden_lines(const std::string& name) {
-  const std::string path = std::string(OCTET_SOURCE_DIR "/tests/support/golden/") + name;
+  const std::string path = octet::test::source_path("tests/support/golden/" + std::string(name));
   std::ifstream file(path);
   std::vector<Words> lines;
   for (std::string line; std::getline(file, line);) {

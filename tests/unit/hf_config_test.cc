@@ -7,13 +7,14 @@
 #include "octet/error.h"
 #include "octet/model.h"
 #include "tests/support/catch.h"
+#include "tests/support/paths.h"
 
 namespace {
 
 using Lines = std::vector<std::string>;
 
 octet::ExpertShape example(const std::string& file) {
-  return octet::read_hf_config(OCTET_SOURCE_DIR "/examples/models/" + file);
+  return octet::read_hf_config(octet::test::source_path("examples/models/" + file));
 }
 
 Lines problems(const octet::ExpertShape& shape, std::int64_t ep, std::int64_t tp) {
@@ -106,7 +107,7 @@ TEST_CASE("a key that is null counts as absent") {
 }
 
 TEST_CASE("a checkpoint's directory stands for its config.json") {
-  const std::filesystem::path directory = std::filesystem::path(OCTET_BINARY_DIR) / "hf_config_directory";
+  const std::filesystem::path directory = octet::test::build_path("hf_config_directory");
   std::filesystem::create_directories(directory);
   std::ofstream(directory / "config.json") << R"({"hidden_size": 64, "intermediate_size": 32, "num_experts": 4})";
   check_shape(octet::read_hf_config(directory.string()), 64, 32, 4, 0);

@@ -23,7 +23,7 @@ constexpr double kLockTimeoutSeconds = 120;
 cache::Key content_key(const std::string& arch, const std::vector<std::string>& flags, const std::string& source) {
   std::string options;
   for (const std::string& flag : flags) options += flag + "\n";
-  return cache::Key().add("format", "1").add("arch", arch).add("options", options).add("source", source);
+  return cache::Key().add("format", "2").add("arch", arch).add("options", options).add("source", source);
 }
 
 int dynamic_shared_bytes(const Spec& spec) {

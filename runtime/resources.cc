@@ -57,6 +57,7 @@ class Report {
   }
   void read_use(std::string_view line) {
     raise(resources_.registers, number_before(line, " registers"));
+    raise(resources_.barriers, number_before(line, " barriers"));
     raise(resources_.static_shared_bytes, number_before(line, " bytes smem"));
     // The entry point's own frame leaves out what it calls.
     raise(resources_.stack_bytes, number_before(line, " bytes cumulative stack size"));

@@ -14,6 +14,7 @@ void each_field(R& resources, Visit visit) {
   visit("stack", resources.stack_bytes);
   visit("static_shared", resources.static_shared_bytes);
   visit("dynamic_shared", resources.dynamic_shared_bytes);
+  visit("barriers", resources.barriers);
 }
 
 // The digits that follow "<label>=", where it starts a word.

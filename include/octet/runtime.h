@@ -161,6 +161,7 @@ struct OCTET_API Resources {
   int stack_bytes = 0;
   int static_shared_bytes = 0;
   int dynamic_shared_bytes = 0;   // per block, what the launch asks for
+  int barriers = 0;               // named barriers of a block
   bool wgmma_serialized = false;  // ptxas gave up overlapping wgmma (C7510, C7514, ...): slow
 };
 

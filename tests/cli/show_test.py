@@ -1,9 +1,13 @@
 """octet show, explain, variants and rules: the microscope."""
 
+import glob
 import os
+import pty
 import re
 import shlex
+import subprocess
 
+import support
 from support import GEMM, QUANTIZE, CliTest, main
 
 
@@ -94,15 +98,113 @@ class Show(CliTest):
         self.assertRegex(result.stderr, r"\Aoctet: libnvrtc [^\n]*OCTET_NVRTC_LIBRARY")
         self.assertIn("libnvrtc-is-not-here.so", result.stderr)
 
-    def test_sass_hands_the_cubin_to_nvdisasm(self):
+    def tool(self, name, script):
+        """PATH with a program of that name before all others."""
         tools = os.path.join(self.folder, "it's a folder")
-        os.mkdir(tools)
-        tool = os.path.join(tools, "nvdisasm")
-        with open(tool, "w", encoding="utf-8") as file:
-            file.write("#!/bin/sh\nhead -c 4 \"$1\" | tail -c 3\n")
-        os.chmod(tool, 0o700)
-        shown = self.octet("show", QUANTIZE, "--sass", PATH=tools + ":" + os.environ["PATH"])
-        self.assertEqual(shown.stdout, "ELF\n")
+        os.makedirs(tools, exist_ok=True)
+        self.path(os.path.join(tools, name), "#!/bin/sh\n" + script)
+        os.chmod(os.path.join(tools, name), 0o700)
+        return {"PATH": tools + ":" + os.environ["PATH"]}
+
+    def without_disassembler(self):
+        for place in ("/usr/local/cuda/bin", "/usr/local/lib*/python3*/*-packages/triton/backends/nvidia/bin"):
+            if glob.glob(place + "/nvdisasm") or glob.glob(place + "/cuobjdump"):
+                self.skipTest(f"a disassembler is in {place}, which is always looked in")
+        return {"PATH": "/nowhere", "CUDA_HOME": "", "VIRTUAL_ENV": "", "CONDA_PREFIX": "", "HOME": self.folder}
+
+    def test_sass_hands_the_cubin_to_nvdisasm(self):
+        settings = self.tool("nvdisasm", 'head -c 4 "$1" | tail -c 3\n')
+        self.assertEqual(self.octet("show", QUANTIZE, "--sass", **settings).stdout, "ELF\n")
+
+    def test_sass_takes_cubobjdump_where_there_is_no_nvdisasm(self):
+        settings = self.tool("cuobjdump", 'echo "$1"\n')
+        settings = {**self.without_disassembler(), "PATH": settings["PATH"].split(":")[0]}
+        self.assertEqual(self.octet("show", QUANTIZE, "--sass", **settings).stdout, "-sass\n")
+
+    def test_sass_without_a_disassembler_says_where_to_get_one(self):
+        message = self.refused("show", QUANTIZE, "--sass", code=1, **self.without_disassembler())
+        self.assertIn("pip install triton", message)
+
+    SASS = """\t.headerflags\t@"EF_CUDA"
+        /*0000*/ \t.byte\t0x80, 0x60
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+        /*0010*/              @!P0 BRA `(.L_x_1) ;
+        /*0020*/                   QGMMA.64x128x32.F32.E4M3.E4M3 R24, gdesc[UR16], RZ, !UPT ;   /* 0x01e0 */
+                                                                                                /* 0x0000 */
+        /*0030*/              @UP1 UTMALDG.2D [UR8], [UR4] ;
+        /*0040*/                   QGMMA.64x128x32.F32.E4M3.E4M3 R24, gdesc[UR24], R24 ;
+        /*0050*/                   NOP ;
+"""
+
+    def test_resources_count_the_instructions(self):
+        settings = self.tool("nvdisasm", f"cat <<'END'\n{self.SASS}END\n")
+        shown = self.json("show", QUANTIZE, "--resources", **settings)
+        self.assertEqual(shown["instructions"], {"BRA": 1, "LDC": 1, "QGMMA": 2, "UTMALDG": 1})
+        text = self.octet("show", QUANTIZE, "--resources", **settings).stdout
+        self.assertRegex(text, r"(?m)^instructions +5: QGMMA 2 BRA 1 LDC 1 UTMALDG 1$")
+
+    def test_resources_need_no_disassembler(self):
+        shown = self.json("show", QUANTIZE, "--resources", **self.without_disassembler())
+        self.assertIsNone(shown["instructions"])
+        self.assertGreater(shown["registers"], 0)
+
+    def test_diff_says_what_two_kernels_differ_in(self):
+        legal = [one["config"] for one in self.json("explain", GEMM)["candidates"] if one["refused"] is None]
+        told = self.json("show", GEMM, "--config", legal[0], "--diff", "--with-config", legal[-1])
+        self.assertEqual((told["a"]["config"], told["b"]["config"]), (legal[0], legal[-1]))
+        self.assertEqual(told["problem"], [[], []])
+        only_a, only_b = told["config"]
+        self.assertEqual((set(legal[0].split()) - set(legal[-1].split()), set(legal[-1].split()) - set(legal[0].split())),
+                         (set(only_a), set(only_b)))
+        for name, values in told["resources"].items():
+            for config, value in zip((legal[0], legal[-1]), values):
+                self.assertEqual(self.json("show", GEMM, "--config", config, "--resources")[name], value)
+        removed = {line[1:] for line in told["source"].splitlines() if line.startswith("-") and line[:3] != "---"}
+        source = self.octet("show", GEMM, "--config", legal[0]).stdout.splitlines()
+        self.assertTrue(removed and removed <= set(source))
+
+    def test_diff_of_two_problems(self):
+        wider = GEMM.replace("n192", "n256")
+        told = self.json("show", GEMM, "--diff", "--with", wider)
+        self.assertEqual(told["problem"], [["n192"], ["n256"]])
+        text = self.octet("show", GEMM, "--diff", "--with", wider).stdout
+        self.assertRegex(text, r"(?m)^problem +n192 +n256$")
+        self.assertIn("+constexpr int kN = 256;", text)
+
+    def test_diff_of_a_kernel_with_itself(self):
+        told = self.json("show", GEMM, "--diff")
+        self.assertEqual((told["config"], told["resources"], told["source"]), ([[], []], {}, ""))
+        self.assertIn("They are the same kernel.", self.octet("show", GEMM, "--diff").stdout)
+
+    def test_json_is_of_resources_and_differences_only(self):
+        self.assertIn("--resources or --diff", self.refused("show", GEMM, "--json"))
+
+    def on_a_terminal(self, *arguments, **settings):
+        main_end, terminal = pty.openpty()
+        process = subprocess.Popen([support.OCTET, *arguments], stdout=terminal, cwd=self.folder,
+                                   env={**support.clean_environment(), "TERM": "xterm", **settings})
+        os.close(terminal)
+        output = b""
+        while True:
+            try:
+                chunk = os.read(main_end, 65536)
+            except OSError:  # how a terminal ends
+                break
+            if not chunk:
+                break
+            output += chunk
+        os.close(main_end)
+        self.assertEqual(process.wait(), 0)
+        return output.decode().replace("\r\n", "\n")
+
+    def test_a_terminal_gets_colours_and_nothing_else_does(self):
+        plain = self.octet("show", GEMM).stdout
+        self.assertNotIn("\x1b", plain)
+        coloured = self.on_a_terminal("show", GEMM)
+        self.assertEqual(re.sub(r"\x1b\[\d+m", "", coloured), plain)
+        self.assertIn("\x1b[34mconstexpr\x1b[0m", coloured)
+        self.assertEqual(self.on_a_terminal("show", GEMM, NO_COLOR="1"), plain)
+        self.assertEqual(self.on_a_terminal("show", GEMM, TERM="dumb"), plain)
 
     def test_explain_chooses_one_of_its_candidates(self):
         told = self.json("explain", GEMM, "--expected-m", 256)

@@ -24,6 +24,7 @@ TEST_CASE("resources: the named entry point's report is read, whatever its place
   const octet::Resources first = octet::parse_resources(two_kernels, "first");
   CHECK(first.registers == 30);
   CHECK(first.static_shared_bytes == 400);
+  CHECK(first.barriers == 1);
   CHECK(first.stack_bytes == 0);
   CHECK(first.spill_store_bytes == 0);
   CHECK(first.spill_load_bytes == 0);

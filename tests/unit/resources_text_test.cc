@@ -13,19 +13,22 @@ octet::Resources sample() {
   resources.stack_bytes = 16;
   resources.static_shared_bytes = 400;
   resources.dynamic_shared_bytes = 217088;
+  resources.barriers = 5;
   resources.wgmma_serialized = true;
   return resources;
 }
 
 const char* const sample_text =
-    "registers=168 spill_stores=8 spill_loads=12 stack=16 static_shared=400 dynamic_shared=217088 wgmma_serialized=1";
+    "registers=168 spill_stores=8 spill_loads=12 stack=16 static_shared=400 dynamic_shared=217088 barriers=5 "
+    "wgmma_serialized=1";
 
 }  // namespace
 
 TEST_CASE("resources text: every number stands under its own label") {
   CHECK(octet::to_text(sample()) == sample_text);
   CHECK(octet::to_text(octet::Resources{}) ==
-        "registers=0 spill_stores=0 spill_loads=0 stack=0 static_shared=0 dynamic_shared=0 wgmma_serialized=0");
+        "registers=0 spill_stores=0 spill_loads=0 stack=0 static_shared=0 dynamic_shared=0 barriers=0 "
+        "wgmma_serialized=0");
 }
 
 TEST_CASE("resources text: reading gives back what was written") {
@@ -36,11 +39,12 @@ TEST_CASE("resources text: reading gives back what was written") {
   CHECK(read.stack_bytes == 16);
   CHECK(read.static_shared_bytes == 400);
   CHECK(read.dynamic_shared_bytes == 217088);
+  CHECK(read.barriers == 5);
   CHECK(read.wgmma_serialized);
 }
 
 TEST_CASE("resources text: labels in any order, unknown ones passed over, missing ones zero") {
-  const octet::Resources read = octet::resources_from_text("wgmma_serialized=0 barriers=4 stack=16 registers=40");
+  const octet::Resources read = octet::resources_from_text("wgmma_serialized=0 clusters=4 stack=16 registers=40");
   CHECK(read.registers == 40);
   CHECK(read.stack_bytes == 16);
   CHECK(read.spill_store_bytes == 0);

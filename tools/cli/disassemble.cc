@@ -1,90 +1,64 @@
 #include "tools/cli/disassemble.h"
 
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <memory>
-#include <vector>
-
-#include <unistd.h>
+#include <algorithm>
+#include <sstream>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "octet/error.h"
+#include "tools/cli/external_tool.h"
 
 namespace octet::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::vector<std::string> search_folders() {
-  std::vector<std::string> folders;
-  const char* path = std::getenv("PATH");
-  std::string rest = path == nullptr ? "" : path;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find(':');
-    if (end != 0) folders.push_back(rest.substr(0, end));
-    rest = end == std::string::npos ? "" : rest.substr(end + 1);
+// "UTMALDG" of "        /*12e0*/              @P0 UTMALDG.2D [UR8], [UR4] ;"; "" for what is no instruction.
+std::string_view opcode(std::string_view line) {
+  const auto skip_spaces = [&line] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
+  skip_spaces();
+  if (line.substr(0, 2) != "/*") return {};
+  const std::size_t end = line.find("*/");
+  if (end == std::string_view::npos || line.find(';') == std::string_view::npos) return {};
+  line.remove_prefix(end + 2);
+  skip_spaces();
+  if (!line.empty() && line.front() == '@') {  // a predicate
+    line.remove_prefix(std::min(line.find(' '), line.size()));
+    skip_spaces();
   }
-  if (const char* cuda_home = std::getenv("CUDA_HOME")) folders.push_back(std::string(cuda_home) + "/bin");
-  folders.emplace_back("/usr/local/cuda/bin");
-  return folders;
-}
-
-std::string find_nvdisasm() {
-  for (const std::string& folder : search_folders()) {
-    const std::string candidate = folder + "/nvdisasm";
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  throw Error(ErrorCode::compile_failed,
-              "--sass: nvdisasm not found in PATH, CUDA_HOME/bin or /usr/local/cuda/bin; install it, or use --ptx");
-}
-
-// A file that nobody else can name or read, gone with the object.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& bytes) : path_((fs::temp_directory_path() / "octet-XXXXXX").string()) {
-    const int fd = ::mkstemp(path_.data());
-    std::FILE* file = fd < 0 ? nullptr : ::fdopen(fd, "wb");
-    const bool written = file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-    if (file == nullptr || std::fclose(file) != 0 || !written) {
-      ::unlink(path_.c_str());
-      throw Error(ErrorCode::compile_failed, fmt::format("--sass: cannot write {}; set TMPDIR", path_));
-    }
-  }
-  ~TemporaryFile() { ::unlink(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char character : text) result += character == '\'' ? std::string("'\\''") : std::string(1, character);
-  return result + "'";
+  const std::size_t length = line.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+  return line.substr(0, std::min(length, line.size()));
 }
 
 }  // namespace
 
+std::string find_disassembler() {
+  const std::string nvdisasm = find_tool("nvdisasm");
+  return nvdisasm.empty() ? find_tool("cuobjdump") : nvdisasm;
+}
+
 std::string disassemble(const std::string& cubin) {
-  const std::string tool = find_nvdisasm();
+  const std::string tool = find_disassembler();
+  if (tool.empty()) {
+    throw Error(
+        ErrorCode::compile_failed,
+        "neither nvdisasm nor cuobjdump is in PATH, CUDA_HOME/bin, /usr/local/cuda/bin or a Python environment; "
+        "run: pip install triton (its wheel brings both), or use --ptx");
+  }
   const TemporaryFile file(cubin);
-  std::FILE* pipe = ::popen(fmt::format("{} {}", quoted(tool), quoted(file.path())).c_str(), "r");
-  std::string text;
-  std::array<char, 65536> chunk;
-  while (pipe != nullptr) {
-    const std::size_t read = std::fread(chunk.data(), 1, chunk.size(), pipe);
-    if (read == 0) break;
-    text.append(chunk.data(), read);
+  const bool is_nvdisasm = tool.substr(tool.rfind('/') + 1) == "nvdisasm";
+  const ToolResult result = is_nvdisasm ? run_tool({tool, file.path(), "-c"}) : run_tool({tool, "-sass", file.path()});
+  if (result.exit_code != 0) throw Error(ErrorCode::compile_failed, fmt::format("{} failed on this cubin", tool));
+  return result.output;
+}
+
+std::map<std::string, std::size_t> instruction_mix(const std::string& sass) {
+  std::map<std::string, std::size_t> counts;
+  std::istringstream lines(sass);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string_view name = opcode(line);
+    if (!name.empty() && name != "NOP") ++counts[std::string(name)];
   }
-  if (pipe == nullptr || ::pclose(pipe) != 0) {
-    throw Error(ErrorCode::compile_failed, fmt::format("--sass: {} failed on this cubin", tool));
-  }
-  return text;
+  return counts;
 }
 
 }  // namespace octet::cli

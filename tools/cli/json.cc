@@ -26,6 +26,7 @@ Json to_json(const Resources& resources) {
           {"stack_bytes", resources.stack_bytes},
           {"static_shared_bytes", resources.static_shared_bytes},
           {"dynamic_shared_bytes", resources.dynamic_shared_bytes},
+          {"barriers", resources.barriers},
           {"wgmma_serialized", resources.wgmma_serialized}};
 }
 
